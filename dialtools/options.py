@@ -159,11 +159,11 @@ def argument(
 
 @cache
 def specs(options: type) -> tuple[Spec, ...]:
-    """Return the options of a dataclass, those of its own before those it inherits."""
+    """Return the options of a dataclass, those that it declares first and in its order."""
     hints = typing.get_type_hints(options)
     every = [f for f in dataclasses.fields(options) if "help" in f.metadata]
-    declared_here = inspect.get_annotations(options)
-    every.sort(key=lambda f: f.name not in declared_here)
+    place = {name: at for at, name in enumerate(inspect.get_annotations(options))}
+    every.sort(key=lambda f: place.get(f.name, len(place)))
     return tuple(_spec(f, hints[f.name]) for f in every)
 
 

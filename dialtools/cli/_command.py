@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -212,6 +212,8 @@ class Group:
 
     doc: str
     table: Mapping[str, Entry]
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """The command for a word that is no sub-command, but may well be taken for one."""
 
     @property
     def name(self) -> str:
@@ -234,6 +236,9 @@ class Group:
         if not (argv and argv[0]):
             known = ", ".join(self.table)
             raise ConfigError("name a task", hint=f"one of {known}; see {self.name} --help")
+        if argv[0] in self.elsewhere:
+            named = self.elsewhere[argv[0]]
+            raise ConfigError(f"{argv[0]} is a command of its own", hint=f"run {named}")
         sisters = sisters or (lambda: self.commands().values())
         return lookup(self.table, argv[0], kind="task").run(argv[1:], sisters)
 

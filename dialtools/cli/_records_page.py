@@ -8,6 +8,7 @@ from dialtools.streams.bounds import BOUNDS, size_text
 
 OPENING = """
 A record is a JSON object on a line, or a row of a Parquet or Arrow file.
+A record has fields; in a table, and in a file of embeddings, they are its columns.
 Fields in \\fBbold\\fR must be there; fields that are not listed here travel along
 untouched wherever the kind of record stays the same.
 A whole number beyond 64 bits becomes the text of its digits; a record that nests

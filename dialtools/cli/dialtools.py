@@ -115,4 +115,5 @@ COMMANDS = {
         "dialtools.cli.dialtools:formats", "list the formats and published corpora that can be read"
     ),
 }
-main = Group(__doc__ or "", COMMANDS)
+ELSEWHERE = ("pairs", "augment", "freq", "train", "embed", "eval")
+main = Group(__doc__ or "", COMMANDS, {verb: f"dial-{verb}" for verb in ELSEWHERE})

@@ -25,18 +25,32 @@ Writes pairs: {"context": [turns, oldest first], "response", "window", "kind",
 dialogues, or their turns, with all their fields: the other commands read
 both.
 
-Other kinds of pairs:
+Kinds:
 
---kind self and --kind utterance also read utterances ({"text"}). --kind
-texts reads two texts that belong together, such as a question and its
-answer, one pair a record or row. --kind same-label reads texts with a label
-and pairs those of one label; the label is the `dialogue_id`, and --split
-keeps the texts of a label together. --kind entailment reads two texts with a
-label. --kind triple reads three texts (anchor, positive, negative; SimCSE's
-sent0, sent1, hard_neg), or finds what a premise entails and what
-contradicts it. A record of `history` and `response` counts as a dialogue.
---kind utterance writes records of two texts, and of a history and a
-response, unchanged.
+  consecutive   a context and its response
+  self          each distinct utterance with itself (dropout pairs)
+  random-split  a turn of the system, drawn by --seed, and all that came
+                before it (TOD-BERT)
+  same-answer   two utterances of different dialogues that got the same
+                answer, apart from names and numbers
+  same-label    two texts that have the same label, such as an intent; the
+                label is the `dialogue_id`, and --split keeps its texts
+                together
+  texts         the two texts of a record, such as a question and its answer
+  entailment    premise and hypothesis of records with that label
+  nli           the pairs of entailment, and those of contradictions as well,
+                with `similar` 1 or 0 (PairSupCon)
+  triple        what a text entails, with what contradicts it as a negative
+                (SimCSE)
+  dialogue      no pairs: the dialogues, as records
+  utterance     no pairs: their turns, as records
+
+--kind self and --kind utterance also read utterances ({"text"}). same-label
+reads texts with a label; texts reads one pair a record or row; entailment and
+nli read two texts with a label. triple also reads three texts (anchor,
+positive, negative; SimCSE's sent0, sent1, hard_neg). A record of `history`
+and `response` counts as a dialogue. --kind utterance writes records of two
+texts, and of a history and a response, unchanged.
 
 Tables:
 

@@ -2,27 +2,27 @@ r"""dial-train - train a dialogue encoder on positive pairs
 
   dial-pairs --window 1,2,3 corpus.jsonl | dial-train
   dial-train --model bert-base-uncased -o dse/ pairs.arrow
-  dial-train --model minilm/ --encoder static -o table/ pairs.arrow
-  dial-pairs --window 1,2,3 corpus.jsonl | \
-    dial-train --method wmdc --model bert-base-uncased -o wmdc/
+  dial-train --dry-run --model bert-base-uncased pairs.arrow
+  dial-train --resume -o dse/ --model bert-base-uncased pairs.arrow
   dial-train --method dse --loss nt-xent --batch-size 256 --epochs 3 \
     --validation-share 0.05 --keep-best pairs.jsonl
-  dial-pairs --kind self corpus.jsonl | dial-train --method mlm -o adapted/
-  dial-pairs --window 3 --short-windows --follow 3 --inner corpus.jsonl \
-    | dial-train --method dialoguecse --negatives all -o matched/
+  dial-pairs --window 1,2,3 --min-words 4 corpus.jsonl | \
+    dial-train --method held --model minilm/ -o held/
+  dial-train --model minilm/ --teacher responses.parquet -o kept/ pairs.arrow
+  dial-train --model minilm/ --encoder static -o table/ pairs.arrow
   dial-embed --per turn --model minilm/ corpus.jsonl | \
     dial-train --method distill --model minilm/ --encoder static -o small/
-  dial-train --resume -o dse/ --model bert-base-uncased pairs.arrow
-  dial-train --dry-run --model bert-base-uncased pairs.arrow
+  dial-pairs --window 1,2,3 corpus.jsonl | \
+    dial-train --method wmdc --model bert-base-uncased -o wmdc/
+  dial-pairs --window 3 --short-windows --follow 3 --inner corpus.jsonl \
+    | dial-train --method dialoguecse --negatives all -o matched/
+  dial-pairs --kind self corpus.jsonl | dial-train --method mlm -o adapted/
   dial-train --nproc 4 --model bert-base-uncased --batch-size 1024 pairs.arrow
 
 Reads pairs {"context": [turns, oldest first], "response"}, as dial-pairs
 writes them. --method names a recipe, which holds the published values of a
 method; flags override them, and --print-config shows each value and where it
-came from. Most recipes learn from any pairs. Some want pairs of a --kind of
-dial-pairs: same-label, same-answer, mlm and simcse (self), simcse-sup
-(triple), dse-dianli (entailment), pairsupcon (nli); dialoguecse wants
---follow, tadse what dial-augment writes, and distill what dial-embed does.
+came from. Most recipes learn from any pairs; see below what others want.
 docs/which-method.md says which to take.
 
 Writes a model directory, and prints its path to stdout. dialtools and
@@ -33,6 +33,18 @@ Without --model an encoder and its tokenizer are trained from nothing: on a
 CPU a static encoder (one vector a token, averaged) in minutes, on a GPU a
 small transformer. After its first steps a run tells how long it will take
 here; --dry-run takes these steps alone, or parts of a long one, to tell it.
+
+What recipes learn from:
+
+  same-label, same-answer   dial-pairs --kind of that name
+  mlm, simcse               dial-pairs --kind self
+  simcse-sup                dial-pairs --kind triple
+  dse-dianli                dial-pairs --kind entailment
+  pairsupcon                dial-pairs --kind nli
+  dialoguecse               dial-pairs --follow
+  tadse                     what dial-augment writes
+  distill                   what dial-embed writes
+  most others               any pairs
 
 What pairs may carry:
 
@@ -50,7 +62,7 @@ A run that is stopped keeps its state in DIR.partial/, and --resume goes on
 from there, or says that all is done. Pairs that came through a pipe need not
 be piped again. Changed inputs or options are refused. With as many --threads
 on the same kind of machine, the result is byte for byte that of an unbroken
-run, but for speeds in train-log.jsonl; otherwise last digits differ.
+run, except for speeds in train-log.jsonl; otherwise last digits differ.
 
 How long, and how good:
 

@@ -26,7 +26,7 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RowLimitOptions, RunOptio
     """What is fine-tuned, on how few rows, and when it is compared."""
 
     inputs: tuple[str, ...] = argument(
-        help="one file of records with a split column, instead of --train and --test"
+        help="one file of records with a split field, instead of --train and --test"
     )
     model: tuple[str, ...] = option(
         (),
@@ -54,13 +54,13 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RowLimitOptions, RunOptio
         "split",
         metavar="NAME",
         group="Input",
-        help="field that separates training rows from test rows",
+        help="field that separates training records from test records",
     )
     train_split: str = option(
-        "train", metavar="NAME", group="Input", help="value of the split field for training rows"
+        "train", metavar="NAME", group="Input", help="value of the split field for training records"
     )
     test_split: str = option(
-        "test", metavar="NAME", group="Input", help="value of the split field for test rows"
+        "test", metavar="NAME", group="Input", help="value of the split field for test records"
     )
 
     lr: float = option(

@@ -23,7 +23,7 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
     field: str | None = option(
         None,
         metavar="NAME",
-        help="count the texts of this field or column",
+        help="count the texts of this field",
         shown="the response of a pair, the turns of a dialogue, the text of an utterance",
         not_with="merge",
     )

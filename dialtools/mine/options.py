@@ -23,7 +23,7 @@ class MineOptions(InputOptions, OutputOptions, RunOptions):
         OutputOptions, "to", shown="by suffix, else jsonl; arrow if a table goes into a pipe"
     )
     limit: int | None = restated(
-        InputOptions, "limit", help="take only the first N pairs, and negatives from these alone"
+        InputOptions, "limit", help="use only the first N pairs, for negatives too"
     )
     embeddings: tuple[str, ...] = option(
         (),

@@ -16,9 +16,7 @@ RECALL = 0.95
 class AssignOptions(OutputOptions, RunOptions):
     """Which classes there are, how near a row must be, and what is told."""
 
-    inputs: tuple[str, ...] = argument(
-        metavar="FILE", help="embedding files to assign; none or - is stdin"
-    )
+    inputs: tuple[str, ...] = argument(help="embedding files to assign; none or - is stdin")
     examples: str | None = option(
         None, metavar="FILE", group="Classes", help="embeddings of some rows of each class"
     )
@@ -109,7 +107,7 @@ class AssignOptions(OutputOptions, RunOptions):
         help="read classes and thresholds of --save-router, instead of --examples",
     )
     vectors: str | None = restated(VectorsOptions, "vectors")
-    limit: int | None = restated(InputOptions, "limit", help="stop after N rows")
+    limit: int | None = restated(InputOptions, "limit", help="use only the first N rows")
     runners_up: int = option(
         2, metavar="N", parse=at_least(0), group="Output", help="number of next classes to write"
     )
@@ -118,7 +116,7 @@ class AssignOptions(OutputOptions, RunOptions):
         metavar="NAMES|all|none",
         parse=name_list,
         group="Output",
-        help="fields of the rows to write",
+        help="columns to write",
     )
 
     def __post_init__(self) -> None:

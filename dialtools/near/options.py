@@ -47,12 +47,10 @@ class NearOptions(OutputOptions, RunOptions):
         metavar="NAMES|all|none",
         parse=name_list,
         group="Output",
-        help="fields of the rows to write beside their numbers",
+        help="columns to write beside the numbers of the rows",
         shown="id and what was embedded, if present",
     )
-    limit: int | None = restated(
-        InputOptions, "limit", help="write the neighbours of only the first N rows"
-    )
+    limit: int | None = restated(InputOptions, "limit", help="use only the first N rows as queries")
     distinct: bool = option(
         False, group="Input", help="treat rows with equal texts as one, the first"
     )
@@ -76,7 +74,6 @@ class NeighborOptions(NearOptions):
     """What is searched with, and among what."""
 
     inputs: tuple[str, ...] = argument(
-        metavar="FILE",
         help="QUERIES and INDEX: embedding files, or folders of parts; without INDEX each row is "
         "searched among the others of QUERIES; none or - is stdin",
     )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dialtools.corpora.options import CorpusOptions, LogOptions
 from dialtools.errors import ConfigError
-from dialtools.options import RunOptions, option
+from dialtools.options import RunOptions, option, restated
 from dialtools.pairs.reader import READERS
 from dialtools.streams.options import OF_ALL_PARTS, EngineOptions, OutputOptions
 from dialtools.values import at_least, fraction, split_shares, two_names, window_sizes
@@ -53,45 +53,19 @@ OTHER_SPEAKER = "of another speaker"
 PER_ANSWER = 20
 PER_TEXT = 4
 WORDS_OF = ("members", "joined")
+MORE = "More about pairs"
 
 
 @dataclass
 class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOptions):
     """What becomes a pair."""
 
-    kind: str = option(
-        "consecutive",
-        choices=KINDS,
-        help="consecutive: a context and its response; self: each distinct utterance with "
-        "itself (dropout pairs); random-split: a turn of the system, drawn by --seed, and "
-        "all that came before it (TOD-BERT); same-answer: two utterances of "
-        "different dialogues that got the same answer, apart from names and numbers; "
-        "same-label: two texts of records that have the same label, such as an intent; "
-        "texts: the two texts of a record, such as a question and its answer; entailment: "
-        "premise and hypothesis of records with that label; nli: those of contradictions "
-        "as well, with `similar` 1 or 0 (PairSupCon); triple: what a text entails, with "
-        "what contradicts it as a negative (SimCSE); dialogue, utterance: no pairs, but "
-        "the dialogues or their turns as records",
-    )
-    texts: tuple[str, ...] = option(
-        (),
-        metavar="NAME,NAME",
-        parse=two_names,
-        help="the two fields of --kind texts, or the text and the label of same-label",
-        shown="anchor, question, query, prompt, ...; positive, answer, response, ...; text; label",
-        goes_with=("kind", ("texts", "same-label")),
-    )
     window: tuple[int, ...] = option(
         (1,),
         metavar="N[,N...]|N-N|all",
         parse=window_sizes,
         help="turns of context; only full windows count. Several sizes (1-3; 1,all) give the "
         "union; all, or 0, is the whole history",
-        goes_with=("kind", ("consecutive",)),
-    )
-    short_windows: bool = option(
-        False,
-        help="also use shorter windows at the beginning of a dialogue",
         goes_with=("kind", ("consecutive",)),
     )
     min_words: int = option(
@@ -101,89 +75,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         help="keep pairs whose turns all have N words or more (the papers' > 3 is 4)",
         not_with=("kind", RECORDS),
     )
-    words_by: str = option(
-        "auto",
-        choices=WORDS_BY,
-        help="count words between blanks, or characters; auto: characters in scripts without "
-        "blanks (Chinese, Japanese, Thai, ...)",
-        goes_with="min_words",
-    )
-    words_of: str = option(
-        "members",
-        choices=WORDS_OF,
-        help="count the words of each turn of the context, or of all of them joined",
-        goes_with="min_words",
-    )
-    merge_speaker: bool = option(
-        False,
-        help="first join consecutive turns of one speaker",
-        not_with=("kind", (*RECORDS, *OF_TEXTS)),
-    )
-    min_turns: int = option(
-        0,
-        metavar="N",
-        parse=at_least(0),
-        help="leave out dialogues with fewer turns (after joining)",
-        not_with=("kind", OF_TEXTS),
-    )
-    per_answer: int = option(
-        PER_ANSWER,
-        metavar="N",
-        parse=at_least(1),
-        help="at most N pairs from one answer, for --kind same-answer",
-        goes_with=("kind", ("same-answer",)),
-    )
-    per_text: int = option(
-        PER_TEXT,
-        metavar="N",
-        parse=at_least(1),
-        help="pairs that begin with a text, for --kind same-label; each text ends as many",
-        goes_with=("kind", ("same-label",)),
-    )
-    follow: int = option(
-        0,
-        metavar="N",
-        parse=at_least(0),
-        help="add up to N turns after the response, as `follow`",
-        goes_with=("kind", ("consecutive",)),
-    )
-    inner: bool = option(
-        False,
-        help="only responses that another turn follows; with --window 3 --short-windows "
-        "--follow 3 these are the samples of DialogueCSE",
-        goes_with=("kind", ("consecutive",)),
-    )
-    domain: bool = option(
-        False,
-        help="add the dialogue's `domain` to each pair; dial-train can draw negatives by it",
-        goes_with=("kind", ("consecutive", "self", "random-split")),
-    )
-    speaker: str | None = option(
-        None,
-        metavar="NAME",
-        help="only responses of this speaker (the name after --speaker-map); --drop-speaker "
-        "leaves the others out of records",
-        goes_with=("kind", ("consecutive", "self", "same-answer")),
-    )
-    reader: str = option(
-        "plain",
-        choices=READERS,
-        help="tod-bert: keep the turns that TOD-BERT's corpus readers keep, on which DSE was "
-        "trained; CamRest676 has a reader of its own",
-        not_with=("kind", (*RECORDS, *OF_TEXTS)),
-    )
-    lower: bool = option(False, help="lower-case the text", not_with=("kind", RECORDS))
-    dedupe: bool = option(
-        False,
-        help="keep only the first of identical pairs (takes 16 bytes of memory each)",
-        not_with=("kind", RECORDS),
-    )
-    split: tuple[str, ...] = option(
-        (),
-        metavar="NAME=SHARE,...",
-        parse=split_shares,
-        help="write several files, split by dialogue; -o must contain {split}",
-    )
     sample: float | None = option(
         None,
         metavar="SHARE",
@@ -191,14 +82,137 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         help="keep this share of the pairs (with --kind dialogue or utterance, of the "
         "dialogues), drawn by --seed",
     )
+    split: tuple[str, ...] = option(
+        (),
+        metavar="NAME=SHARE,...",
+        parse=split_shares,
+        help="write several files, split by dialogue; -o must contain {split}",
+    )
+    output: str = restated(OutputOptions, "output", group="Options")
+    to: str | None = restated(OutputOptions, "to", group="Options")
+    from_: str | None = restated(CorpusOptions, "from_", group="Options")
+    kind: str = option(
+        "consecutive",
+        choices=KINDS,
+        help="what makes a pair; see Kinds below",
+    )
+    short_windows: bool = option(
+        False,
+        group=MORE,
+        help="also use shorter windows at the beginning of a dialogue",
+        goes_with=("kind", ("consecutive",)),
+    )
+    texts: tuple[str, ...] = option(
+        (),
+        metavar="NAME,NAME",
+        parse=two_names,
+        group=MORE,
+        help="the two fields of --kind texts, or the text and the label of same-label",
+        shown="anchor, question, query, prompt, ...; positive, answer, response, ...; text; label",
+        goes_with=("kind", ("texts", "same-label")),
+    )
+    words_by: str = option(
+        "auto",
+        choices=WORDS_BY,
+        group=MORE,
+        help="count words between blanks, or characters; auto: characters in scripts without "
+        "blanks (Chinese, Japanese, Thai, ...)",
+        goes_with="min_words",
+    )
+    words_of: str = option(
+        "members",
+        choices=WORDS_OF,
+        group=MORE,
+        help="count the words of each turn of the context, or of all of them joined",
+        goes_with="min_words",
+    )
+    merge_speaker: bool = option(
+        False,
+        group=MORE,
+        help="first join consecutive turns of one speaker",
+        not_with=("kind", (*RECORDS, *OF_TEXTS)),
+    )
+    min_turns: int = option(
+        0,
+        metavar="N",
+        parse=at_least(0),
+        group=MORE,
+        help="leave out dialogues with fewer turns (after joining)",
+        not_with=("kind", OF_TEXTS),
+    )
+    per_answer: int = option(
+        PER_ANSWER,
+        metavar="N",
+        parse=at_least(1),
+        group=MORE,
+        help="at most N pairs from one answer, for --kind same-answer",
+        goes_with=("kind", ("same-answer",)),
+    )
+    per_text: int = option(
+        PER_TEXT,
+        metavar="N",
+        parse=at_least(1),
+        group=MORE,
+        help="pairs that begin with a text, for --kind same-label; each text ends as many",
+        goes_with=("kind", ("same-label",)),
+    )
+    follow: int = option(
+        0,
+        metavar="N",
+        parse=at_least(0),
+        group=MORE,
+        help="add up to N turns after the response, as `follow`",
+        goes_with=("kind", ("consecutive",)),
+    )
+    inner: bool = option(
+        False,
+        group=MORE,
+        help="only responses that another turn follows; with --window 3 --short-windows "
+        "--follow 3 these are the samples of DialogueCSE",
+        goes_with=("kind", ("consecutive",)),
+    )
+    domain: bool = option(
+        False,
+        group=MORE,
+        help="add the dialogue's `domain` to each pair; dial-train can draw negatives by it",
+        goes_with=("kind", ("consecutive", "self", "random-split")),
+    )
+    speaker: str | None = option(
+        None,
+        metavar="NAME",
+        group=MORE,
+        help="only responses of this speaker (the name after --speaker-map); --drop-speaker "
+        "leaves the others out of records",
+        goes_with=("kind", ("consecutive", "self", "same-answer")),
+    )
+    reader: str = option(
+        "plain",
+        choices=READERS,
+        group=MORE,
+        help="tod-bert: keep the turns that TOD-BERT's corpus readers keep, on which DSE was "
+        "trained; CamRest676 has a reader of its own",
+        not_with=("kind", (*RECORDS, *OF_TEXTS)),
+    )
+    lower: bool = option(False, group=MORE, help="lower-case the text", not_with=("kind", RECORDS))
+    dedupe: bool = option(
+        False,
+        group=MORE,
+        help="keep only the first of identical pairs (takes 16 bytes of memory each)",
+        not_with=("kind", RECORDS),
+    )
     summary: bool = option(
         False,
+        group=MORE,
         help="instead, count for each input: dialogues, turns, neighbouring turns of one "
         "speaker, pairs made, kept and dropped",
         not_with=("kind", (*RECORDS, "same-answer", "same-label")),
     )
     json: bool = option(
-        False, help="write --summary as JSONL even on a terminal", how=True, goes_with="summary"
+        False,
+        group=MORE,
+        help="write --summary as JSONL even on a terminal",
+        how=True,
+        goes_with="summary",
     )
     jobs: int = option(
         1,

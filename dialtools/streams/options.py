@@ -69,7 +69,7 @@ class RowLimitOptions:
     """How much of embedding files is looked at."""
 
     limit: int | None = restated(
-        InputOptions, "limit", parse=at_least(1), help="take the first N rows only"
+        InputOptions, "limit", parse=at_least(1), help="use only the first N rows"
     )
 
 

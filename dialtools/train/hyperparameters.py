@@ -39,6 +39,17 @@ def by_recipe(*, default: Any = MISSING, group: str = RECIPE, **facts: Any) -> A
 class Hyperparameters:
     """What training needs to know whatever its objective."""
 
+    epochs: float = by_recipe(
+        metavar="X",
+        parse=not_negative,
+        help="passes over the pairs, possibly a fraction; 0 saves the start unchanged",
+    )
+    least_steps: int = by_recipe(
+        default=0,
+        metavar="N",
+        parse=at_least(0),
+        help="make at least N steps, in as many passes as that takes",
+    )
     batch_size: int = by_recipe(
         metavar="N",
         parse=at_least(2),
@@ -53,17 +64,6 @@ class Hyperparameters:
         metavar="N",
         parse=at_least(4),
         help="cut responses to N tokens",
-    )
-    epochs: float = by_recipe(
-        metavar="X",
-        parse=not_negative,
-        help="passes over the pairs, possibly a fraction; 0 saves the start unchanged",
-    )
-    least_steps: int = by_recipe(
-        default=0,
-        metavar="N",
-        parse=at_least(0),
-        help="make at least N steps, in as many passes as that takes",
     )
     head_lr_multiplier: float = by_recipe(
         group=UPDATES,

@@ -15,7 +15,7 @@ from dialtools.encoder.options import DeviceOptions, RemoteCodeOptions
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, specs
 from dialtools.train.catalog import OPTIMISERS
-from dialtools.train.hyperparameters import Hyperparameters, settled
+from dialtools.train.hyperparameters import RECIPE, Hyperparameters, settled
 from dialtools.train.objectives.catalog import OBJECTIVES, ContrastOptions, ObjectiveEntry
 from dialtools.train.option_groups import (
     FreshOptions,
@@ -30,6 +30,9 @@ from dialtools.train.start import STATIC, is_table
 
 ENGINE = (DeviceOptions, MemoryOptions, RemoteCodeOptions, ProgressOptions)
 """How a run goes on this machine, in the order of the help page."""
+
+FIRST = ("Options", RECIPE, "Validation", "Teacher", "Fresh encoder")
+"""Groups that most people need: on the help page the others stand after them."""
 
 
 def _check(options: TrainOptions) -> None:
@@ -138,6 +141,10 @@ def _fields(*groups: type, unsaid: bool = False) -> Iterator[tuple[str, Any, Any
             yield each.name, kind, field(default=default, metadata=each.metadata)
 
 
+def _place(group: str | None) -> int:
+    return FIRST.index(group) if group in FIRST else len(FIRST)
+
+
 def _composed() -> type:
     """Return the dataclass of all options; what several objectives share stands there once."""
     objectives = [entry.options for entry in OBJECTIVES.values()]
@@ -148,6 +155,7 @@ def _composed() -> type:
         *_fields(*objectives, unsaid=True),
         *_fields(FreshOptions, ValidationOptions, *ENGINE),
     ]
+    options.sort(key=lambda o: _place(o[2].metadata.get("group")))
     distinct: dict[str, tuple[str, Any, Any]] = {}
     for name, kind, each in options:
         distinct.setdefault(name, (name, kind, each))

@@ -56,9 +56,9 @@ def test_choices_are_named_in_help_and_all_of_them_on_the_man_page(command: str,
 
 
 def test_choices_that_the_text_explains_are_not_listed_again():
-    kind = next(spec for spec in COMMANDS["dial-pairs"].specs if spec.name == "kind")
-    assert "same-answer: two utterances" in help_text(kind)
-    assert "one of" not in help_text(kind)
+    normalize = next(spec for spec in COMMANDS["dial-freq"].specs if spec.name == "normalize")
+    assert "lower (case)" in help_text(normalize)
+    assert "some of" not in help_text(normalize)
 
 
 @with_choices

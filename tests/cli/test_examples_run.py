@@ -1,4 +1,4 @@
-"""Every example in help and README's main road runs as printed, on small files of those names."""
+"""Every example in help and README runs as printed, on small files of those names."""
 
 from __future__ import annotations
 

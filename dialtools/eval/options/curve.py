@@ -68,10 +68,10 @@ class CurveOptions(PieceOptions, RunOptions):
     split: str = option(
         "split",
         metavar="NAME",
-        help="intent, oos: field that separates training rows from test rows",
+        help="intent, oos: field that separates training records from test records",
     )
     test_split: str = option(
-        "test", metavar="NAME", help="intent, oos: value of the split field for test rows"
+        "test", metavar="NAME", help="intent, oos: value of the split field for test records"
     )
     candidates: int = option(
         100, metavar="N", parse=at_least(2), help="select: candidates per query"
