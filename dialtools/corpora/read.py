@@ -10,6 +10,7 @@ from dialtools.corpora.delimited import row_chunks
 from dialtools.corpora.dialogues import (
     DOMAIN,
     HISTORY,
+    IDS,
     NAMED_LIKE_IDS,
     NO_TURNS,
     RESPONSE,
@@ -45,8 +46,7 @@ DIALOGUE_FIELDS = (
     HISTORY,
     RESPONSE,
     "speaker",
-    "id",
-    "dialogue_id",
+    *IDS,
     DOMAIN,
 )
 """All that a dialogue is read from."""
