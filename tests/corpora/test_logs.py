@@ -823,3 +823,13 @@ def test_an_object_that_is_no_turns_is_refused(turns, tmp_path, scripts):
     done = subprocess.run(line, capture_output=True, text=True)
     assert done.returncode == 1
     assert '"turns" must be a list' in done.stderr
+
+
+@pytest.mark.parametrize("key", ["conversation_id", "session_id", "thread_id", "ticket_id"])
+def test_a_dialogue_is_known_by_what_logs_call_its_id(scripts: Path, tmp_path: Path, key: str):
+    turns = [{"speaker": "a", "text": "hi"}, {"speaker": "b", "text": "yes"}]
+    (tmp_path / "t.jsonl").write_bytes(orjson.dumps({key: 7, "turns": turns}))
+    pq.write_table(pa.table({key: ["7"], "turns": [turns]}), tmp_path / "t.parquet")
+    for name in ("t.jsonl", "t.parquet"):
+        done = subprocess.run([scripts / "dial-pairs", tmp_path / name], capture_output=True)
+        assert orjson.loads(done.stdout)["dialogue_id"] == "7"
