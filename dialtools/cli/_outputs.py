@@ -14,6 +14,7 @@ from dialtools.options import Spec
 from dialtools.shown import LONGEST, listed
 from dialtools.streams.atomic import check_kind, check_parent, is_special, refuse_existing, target
 from dialtools.streams.formats import FORMATS, by_suffix
+from dialtools.streams.job_files import BESIDE
 from dialtools.streams.tally import counted
 
 FILES = {"FILE", "FILE[,FILE...]", "INPUT", "OLD NEW", "PART"}
@@ -108,6 +109,12 @@ def check_outputs(options: Any, specs: Sequence[Spec]) -> None:
             raise ConfigError(f"{output.flag} and {other} name the same file", where=output.path)
         written[file] = output.flag
         _check_place(output, options)
+    for output in outputs:
+        note = _identity(f"{output.path}{BESIDE}")
+        other = output.flag == "-o" and (written.get(note) or read.get(note))
+        if other and not output.folder:
+            told = f"{other} and what tells of -o name the same file"
+            raise ConfigError(told, where=f"{output.path}{BESIDE}")
     stays = [path for path, _ in inputs] + [output.path for output in outputs if output.kept]
     for output in outputs:
         if output.folder and not output.kept:

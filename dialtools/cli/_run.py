@@ -112,6 +112,11 @@ class Run:
             yield
         self.inputs.note_stdin(stdin.content())
 
+    def tell_path(self, path: object) -> None:
+        """Print where the output is, but to one who has closed stdout: nobody asks for it there."""
+        if sys.__stdout__ is not None:
+            print(path)
+
     def close(self, *facts: str) -> None:
         """Say the one closing line: what came of the run, the bad records skipped, the time.
 

@@ -56,6 +56,6 @@ def main(options: CenterOptions, run: Run) -> None:
     provenance = run.provenance({"texts": texts})
     with atomic_directory(Path(options.output), overwrite=options.overwrite) as folder:
         write_centred(folder, options, center_D, texts, provenance, made_of=made_of)
-    print(options.output)
+    run.tell_path(options.output)
     length = (center_D @ center_D) ** 0.5
     run.close(f"{options.output}: {counted(texts, 'text')}, whose mean had length {length:.2f}")

@@ -41,5 +41,5 @@ def main(options: CutOptions, run: Run) -> None:
     provenance = run.provenance() | {"inputs": []}  # it reads no records
     with atomic_directory(Path(options.output), overwrite=options.overwrite) as folder:
         write_cut(folder, encoder, options, provenance)
-    print(options.output)
+    run.tell_path(options.output)
     run.close(f"{options.output}: {encoder.shape}")

@@ -73,7 +73,7 @@ def main(options: MergeOptions, run: Run) -> None:
         weights = _choose(folder, family, score, options, run) if score else options.weights
         write_merged(folder, family, weights)
         finish(folder, family, weights, options)
-    print(options.output)
+    run.tell_path(options.output)
     run.close(f"{options.output}: {_sum(family, weights)}")
 
 

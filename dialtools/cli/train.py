@@ -135,7 +135,7 @@ def main(options: TrainOptions, run: Run) -> None:
     job = job_of(options)
     with run.claim(job) as work:
         if work.finished:
-            print(work.final)
+            run.tell_path(work.final)
             return run.close(work.finished)
         with together(options.nproc) as ranks:
             with _before_steps(work, run):
@@ -149,7 +149,7 @@ def main(options: TrainOptions, run: Run) -> None:
         run.warn(str(training.validation))
     if line := training.fallen():
         run.caution(line)
-    print(work.final)
+    run.tell_path(work.final)
     run.close(f"{work.final}: {training.summary()}")
 
 

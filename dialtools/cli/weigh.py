@@ -52,7 +52,7 @@ def main(options: WeighOptions, run: Run) -> None:
     provenance = run.provenance({"texts": texts, "tokens": int(counts_V.sum())})
     with atomic_directory(Path(options.output), overwrite=options.overwrite) as folder:
         write_weighed(folder, encoder, options, counts_V, texts, provenance)
-    print(options.output)
+    run.tell_path(options.output)
     tokens = f"{counted(int(counts_V.sum()), 'token')}, {(counts_V > 0).sum():,} distinct"
     told = f"{options.output}: {counted(texts, 'text')} of {tokens}"
     run.close(f"{told}; least weigh {lightest(encoder)}")

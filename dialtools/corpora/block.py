@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dialtools.corpora.dialogues import SPEAKER_KEYS
+from dialtools.corpora.dialogues import IDS, SPEAKER_KEYS
 from dialtools.corpora.flat import FlatTurns
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.json_columns import columns_of_lines
@@ -61,7 +61,7 @@ def _flat(batch: pa.RecordBatch, data: bytes, first: int) -> FlatTurns | None:
         return None
     if ids is other and not _absent(own, data, "id"):
         return None
-    if ids.null_count and not _absent(ids, data, "dialogue_id"):
+    if ids.null_count and not _absent(ids, data, *IDS[1:]):
         return None
     if speakers.null_count and not _absent(speakers, data, *SPEAKER_KEYS):
         return None

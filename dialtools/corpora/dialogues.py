@@ -19,7 +19,17 @@ WITHOUT_TEXT = "turns without text"
 """Why a turn is left out: one of null or blanks is none, and its neighbours follow each other."""
 DOMAIN = "domain"
 SPEAKER_KEYS = ("speaker", "role", "author")
-IDS = ("id", "dialogue_id")
+IDS = (
+    "id",
+    "dialogue_id",
+    "dialog_id",
+    "conversation_id",
+    "session_id",
+    "thread_id",
+    "chat_id",
+    "ticket_id",
+)
+"""Fields of what a dialogue is called by; the first that has a name."""
 
 
 class Dialogue(NamedTuple):
@@ -85,7 +95,7 @@ def whose(record: Mapping[str, Any]) -> str | None:
     Raises:
         BadRecord: if a name is neither a text nor a number.
     """
-    names = (identity_of(record.get(key), key) for key in reversed(IDS))
+    names = (identity_of(record.get(key), key) for key in (*IDS[1:], IDS[0]))
     return next((name for name in names if name is not None), None)
 
 

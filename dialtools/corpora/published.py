@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,9 @@ from dialtools.errors import DataError
 from dialtools.streams import nesting
 from dialtools.streams.bytesio import open_input
 from dialtools.streams.chunks import ROWS, Chunk
-from dialtools.streams.formats import DEFAULT, FORMATS, by_suffix, last_suffix
+from dialtools.streams.formats import DEFAULT, FORMATS, by_suffix
+from dialtools.streams.job_files import BESIDE
+from dialtools.streams.parts import unfolded
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
 
@@ -55,6 +56,47 @@ def corpus_of(path: str, chosen: str | None) -> str | None:
         files.close()
 
 
+def each_file(paths: Sequence[str], chosen: str | None) -> list[str]:
+    """Return inputs with the files of a folder of your own in its place, those of splits in order.
+
+    A folder that is a corpus, or is read as one by --from, stays.
+
+    Raises:
+        DataError: if an input is not there, or a file in such a folder cannot be read.
+    """
+    return [file for path in unfolded(paths) for file in _own_files(path, chosen)]
+
+
+def _own_files(path: str, chosen: str | None) -> list[str]:
+    if path == "-" or not Path(path).is_dir() or chosen in CORPORA:
+        return [path]
+    files = Files(path, Policy())
+    names = [name for name in files.names() if not _is_note(name)]
+    if any(lies_in(files, corpus) for corpus in CORPORA.values()):
+        return [path]
+    found = [files.shown(name) for name in names]
+    unknown = [file for file in found if not (chosen or _is_known(file))]
+    if len(unknown) == len(found):
+        return [path]
+    if unknown:
+        hint = "name the files that are to be read, or with --from the format of all"
+        raise DataError("not a format that is known by its name", where=unknown[0], hint=hint)
+    return found
+
+
+def _is_note(name: str) -> bool:
+    """Tell whether a file is about others: a README, a licence, what tells of an output."""
+    file = name.rpartition("/")[2]
+    return file.upper().startswith(("README", "LICEN")) or file.endswith(BESIDE)
+
+
+def _is_known(file: str) -> bool:
+    """Tell whether the name of a file, or how it begins, says how it is read."""
+    if not Path(file).is_file():
+        return False
+    return bool(by_suffix(file) or file.endswith(ARCHIVES) or corpus_of(file, None))
+
+
 def _by_opening(path: str) -> str | None:
     """Return the corpus that a file of lines is by how it begins; a pipe is opened once, later."""
     format = FORMATS[by_suffix(path) or DEFAULT]
@@ -85,10 +127,9 @@ def recognised(files: Files) -> str:
         if lies_in(files, corpus):
             return name
     names = files.names()
-    own = next((last_suffix(name) for name in names if by_suffix(name)), None)
+    own = any(map(by_suffix, names))
     some = ", ".join(names[:4]) or "none at all"
-    each = f"`find {shlex.quote(files.path)} -name '*{own}*'` lists them"
-    hint = f"{HINT}; files of your own are no corpus: name each ({each})" if own else HINT
+    hint = f"{HINT}; files of your own are read from a folder: unpack it" if own else HINT
     raise DataError(f"the files of no known corpus: {some}", where=files.path, hint=hint)
 
 

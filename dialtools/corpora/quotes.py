@@ -9,9 +9,12 @@ QUOTED = re.compile(r"^[ \t]*>", re.MULTILINE)
 RULE = re.compile(r"[ \t]*(?:-{2,} ?[^\s-][^-]{0,40}-{2,}|_{10,})[ \t]*")
 """`-----Original Message-----`, in any language, and Outlook's line above what it quotes."""
 
+DATED = re.compile(r"\d:\d\d|\b(?:19|20)\d\d\b")
+HEADING_LINES = 5
+
 
 def unquoted(text: str) -> str:
-    """Return a text without what it quotes, with the line or two that say of whom it is.
+    """Return a text without what it quotes, with the lines that say of whom it is.
 
     That is the lines that begin with `>`, and all below a rule.
     """
@@ -31,6 +34,16 @@ def _drop_heading(kept: list[str]) -> None:
     while kept and not kept[-1].strip():
         kept.pop()
     if kept and kept[-1].rstrip().endswith(":"):
-        heading = kept.pop()
-        if kept and not re.search(r"\d", heading) and re.search(r"\d\d:\d\d|\d{4}", kept[-1]):
-            kept.pop()
+        del kept[-_lines_of_heading(kept) :]
+
+
+def _lines_of_heading(kept: list[str]) -> int:
+    """Return how many of the last lines are a heading: up to the date, if an address is there."""
+    for count in range(1, min(HEADING_LINES, len(kept)) + 1):
+        heading = kept[-count:]
+        if not heading[0].strip():
+            break
+        whose = "@" in "".join(heading) or (count == 2 and not re.search(r"\d", heading[1]))
+        if DATED.search(heading[0]) and (count == 1 or whose):
+            return count
+    return 1

@@ -10,6 +10,7 @@ from dialtools.corpora.delimited import row_chunks
 from dialtools.corpora.dialogues import (
     DOMAIN,
     HISTORY,
+    IDS,
     NAMED_LIKE_IDS,
     NO_TURNS,
     RESPONSE,
@@ -25,14 +26,13 @@ from dialtools.corpora.likely import flags
 from dialtools.corpora.logs import log_records, shown_records
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues, spoken_records
-from dialtools.corpora.published import corpus_chunks, corpus_of
+from dialtools.corpora.published import corpus_chunks, corpus_of, each_file
 from dialtools.corpora.shape import OF_CHATS, Shaper
 from dialtools.corpora.table import table_chunks
 from dialtools.shown import listed
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.chunks import CHUNK_BYTES, Chunk, Numbered, read_chunks, records
 from dialtools.streams.formats import FORMATS, input_format
-from dialtools.streams.parts import unfolded
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.shards import Shard, Span
 from dialtools.streams.spans import spans, within
@@ -45,8 +45,7 @@ DIALOGUE_FIELDS = (
     HISTORY,
     RESPONSE,
     "speaker",
-    "id",
-    "dialogue_id",
+    *IDS,
     DOMAIN,
 )
 """All that a dialogue is read from."""
@@ -81,7 +80,7 @@ def dialogue_chunks(
         keep: the other columns of a table go along with its turns.
         shard: the part of the inputs that is wanted.
     """
-    for path, span in spans(unfolded(paths), shard):
+    for path, span in spans(each_file(paths, format), shard):
         corpus = corpus_of(path, format)
         chosen = logs.format_of(path, format) if not corpus else format
         kind = input_format(path, chosen)
@@ -116,7 +115,7 @@ def record_chunks(
         prompt: hand on the lines that a pipe has, rather than wait for a full chunk.
         shard: the part of the inputs that is wanted.
     """
-    for path, span in spans(unfolded(paths), shard):
+    for path, span in spans(each_file(paths, format), shard):
         lines = partial(read_chunks, chunk_bytes=chunk_bytes, prompt=prompt, policy=policy)
         yield from _record_chunks(path, span, lines, format, policy, column, logs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 from dialtools.errors import GateError
 from dialtools.streams.full import naming
-from dialtools.streams.scraps import WORKING
+from dialtools.streams.scraps import WORKING, removed_at_the_end
 
 _groups: dict[Path, Group] = {}
 _first: list[Callable[[], None]] = []
@@ -65,20 +66,40 @@ class Group:
     def name(self) -> None:
         """Give what is written its name, one right after the other.
 
-        Old files go before: those of two runs never lie side by side, whenever this one is killed.
+        Old files go aside before: those of two runs never lie side by side, whenever this one is
+        killed. If it fails to give a name, the old files come back.
         """
         written = [self.written[path] for path in self.order if path in self.written]
         for one in written:
             one.check()
         make_ready(*(one.final for one in written))
         mixable = [one.final for path, one in self.written.items() if path not in self.notes]
-        for final in mixable if len(mixable) > 1 else ():
-            final.unlink(missing_ok=True)
-        for temporary, final, _ in written:
-            with naming(final):
-                temporary.replace(final)
+        with ExitStack() as aside:
+            for final in mixable if len(mixable) > 1 else ():
+                aside.enter_context(_old_aside(final))
+            for temporary, final, _ in written:
+                with naming(final):
+                    temporary.replace(final)
         self.written.clear()
         self.held.close()
+
+
+@contextmanager
+def _old_aside(final: Path) -> Generator[None]:
+    """Take an old file aside; it goes when the block ends, or comes back if that fails."""
+    old = final.with_name(f".{final.name}.{os.getpid()}.old")
+    was_there = final.exists()
+    with removed_at_the_end(old):
+        try:
+            if was_there:
+                final.replace(old)
+            yield
+        except BaseException:
+            if old.exists():
+                old.replace(final)
+            elif not was_there:
+                final.unlink(missing_ok=True)
+            raise
 
 
 def make_ready(*finals: Path) -> None:

@@ -13,7 +13,6 @@ import pytest
 from corpora import export_files as exports
 
 from dialtools.corpora.published import corpus_of
-from dialtools.errors import DataError
 
 GREETED = [("kim", "hello"), ("lee", "hi kim")]
 PARTY = [("Kim", "see you at ten: ok?\nand bring\nthe tickets"), ("Lee", "happy new year")]
@@ -128,8 +127,6 @@ def test_a_transcript_is_read_with_its_speakers_whatever_it_is_called(read, put,
     assert record["turns"][0]["time"] == 1.5
     folder = put({"notes.vtt": exports.SUBTITLES[tool], "own.txt": "hello\n"}, "several")
     assert read(folder, "subtitles") == [record]
-    with pytest.raises(DataError, match="the files of no known corpus"):
-        read(folder)
 
 
 def test_a_dash_in_a_subtitle_is_another_turn_and_a_colon_in_one_cue_no_speaker(read, put):

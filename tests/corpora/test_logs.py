@@ -814,3 +814,13 @@ def test_turns_that_are_an_object_of_lists_are_read_as_a_list_of_objects(key, tm
         for path in tmp_path.iterdir()
     }
     assert [len(pairs.splitlines()) for pairs in written] == [3]
+
+
+@pytest.mark.parametrize("key", ["conversation_id", "session_id", "thread_id", "ticket_id"])
+def test_a_dialogue_is_known_by_what_logs_call_its_id(scripts: Path, tmp_path: Path, key: str):
+    turns = [{"speaker": "a", "text": "hi"}, {"speaker": "b", "text": "yes"}]
+    (tmp_path / "t.jsonl").write_bytes(orjson.dumps({key: 7, "turns": turns}))
+    pq.write_table(pa.table({key: ["7"], "turns": [turns]}), tmp_path / "t.parquet")
+    for name in ("t.jsonl", "t.parquet"):
+        done = subprocess.run([scripts / "dial-pairs", tmp_path / name], capture_output=True)
+        assert orjson.loads(done.stdout)["dialogue_id"] == "7"

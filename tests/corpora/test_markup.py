@@ -60,6 +60,8 @@ def told(done: subprocess.CompletedProcess) -> list[dict]:
 MAILS = {
     "new\n\nOn 1 May 2024 at 09:00, Kim wrote:\n> old\n> > older\nalso new": "new\nalso new",
     "new\nOn Mon, May 1, 2024 Kim Lee\n<kim@x.org> wrote:\n\n>old": "new",
+    "new\n\nAm 1. Mai 2024 um 09:00\nschrieb\nKim Lee\n<kim2@x.org>:\n> old": "new",
+    "in 2024 we\nsaid\nthis:\n> old": "in 2024 we\nsaid",
     "a:\nb\n> old\n": "a:\nb",
     "new\n-----Ursprüngliche Nachricht-----\nVon: Kim\nold": "new",
     "new\n________________________________\nFrom: Kim\nold": "new",

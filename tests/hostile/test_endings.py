@@ -274,6 +274,14 @@ def test_closed_files_are_no_defect(installed, command):
     assert run(f"{command} --help <&-").returncode == 0
 
 
+def test_who_has_closed_stdout_has_the_model_and_is_told_no_path(installed, tmp_path):
+    pairs = "\n".join(f'{{"context": ["a {n}"], "response": "b {n}"}}' for n in range(2))
+    line = f"echo '{pairs}' | {installed}/dial-train -q --max-steps 1 -o m >&-"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "m/model.safetensors").is_file()
+
+
 def test_a_closed_stdin_is_no_input(installed):
     done = subprocess.run(["bash", "-c", f"{installed}/dial-pairs <&-"], capture_output=True)
     assert done.returncode == 1

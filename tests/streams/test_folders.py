@@ -66,14 +66,25 @@ def test_a_folder_of_a_tables_parts_is_read_part_after_part(
         assert out(command, folder) == out(command, tmp_path / "whole.parquet")
 
 
-def test_a_folder_with_other_data_beside_its_tables_is_not_guessed_at(
-    scripts: Path, tmp_path: Path
-):
-    parquet(tmp_path / "a.parquet", pa.Table.from_pylist(ROWS))
-    (tmp_path / "b.csv").write_text("dialogue_id,text\n")
-    run = subprocess.run([scripts / "dial-pairs", tmp_path], capture_output=True, text=True)
-    assert run.returncode == 1
-    assert "the files of no known corpus: a.parquet, b.csv" in run.stderr
+def test_of_a_folder_of_ones_own_each_file_is_read_by_its_kind(scripts: Path, tmp_path: Path):
+    folder = tmp_path / "mine"
+    (folder / "sub").mkdir(parents=True)
+    parquet(folder / "a.parquet", pa.Table.from_pylist(ROWS))
+    (folder / "b.csv").write_text("dialogue_id,text\nx,how\nx,so\n")
+    cue = "1\n00:00:0{n},000 --> 00:00:0{n},500\n{n}\n\n"
+    (folder / "c.srt").write_text("".join(cue.format(n=n) for n in range(3)))
+    (folder / "README.md").write_text("# Mine\n")
+    (folder / "sub/d.txt").write_text("one\ntwo\n")
+    files = [folder / name for name in ("a.parquet", "b.csv", "c.srt", "sub/d.txt")]
+
+    def run(*paths: Path) -> subprocess.CompletedProcess:
+        return subprocess.run([scripts / "dial-pairs", "-q", *paths], capture_output=True)
+
+    assert run(folder).stdout == run(*files).stdout != b""
+    (folder / "z.docx").touch()
+    done = run(folder)
+    assert done.returncode == 1
+    assert b"mine/z.docx: not a format that is known by its name" in done.stderr
 
 
 def test_of_a_folder_no_pipe_is_read_to_see_what_it_is(tmp_path: Path):

@@ -136,3 +136,26 @@ def test_one_that_has_come_meanwhile_is_not_replaced_nor_are_the_others(tmp_path
             aside.write_text("new")
         (tmp_path / "main").write_text("somebody's")
     assert content(tmp_path) == {"side": "old", "main": "somebody's"}
+
+
+@pytest.mark.parametrize("old", [("side", "main"), ("main",), ()])
+def test_a_name_that_cannot_be_given_leaves_the_old_outputs(
+    tmp_path: Path, write, monkeypatch: pytest.MonkeyPatch, old
+):
+    for name in old:
+        (tmp_path / name).write_text("old")
+    replace, fails = Path.replace, [True]
+
+    def failing(path: Path, target: Any) -> Path:
+        if path.suffix == ".tmp" and Path(target).name == "main" and fails.pop():
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    with (
+        pytest.raises(OutputError, match="main: Input/output error"),
+        together(tmp_path / "side", tmp_path / "main"),
+    ):
+        write("side")
+        write("main")
+    assert content(tmp_path) == dict.fromkeys(old, "old")
