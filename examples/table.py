@@ -21,8 +21,8 @@ before: the same encoder untrained; after: trained on dialogues, without one lab
 
 What to expect on real dialogues (docs/results/static.md): from nothing the right response is in the
 first ten for 63 %, and 5 examples a class give 57 % on CLINC150; from a pretrained model's tokens
-26 grows to 59 % and 66 to 68 %, with a teacher beside to 58 and 72 %; a pretrained transformer
-gains less, and may lose intents, unless it learns from a few labels or teaches itself (teacher.md).
+26 grows to 59 % and 66 to 68 %, with --hold 5 to 59 and 73 %; a pretrained transformer
+gains less, and may lose intents, unless it learns from a few labels, or by --method held.
 """
 
 
