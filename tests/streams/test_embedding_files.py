@@ -131,7 +131,8 @@ def test_a_matrix_is_never_there_with_the_columns_of_another(tmp_path, kind, mon
 
     def name(temporary: Path, final: Path) -> None:
         replace(temporary, final)
-        names.append((final.name, path.exists()))
+        if not final.name.startswith("."):  # as the old ones that go aside before
+            names.append((final.name, path.exists()))
 
     monkeypatch.setattr(Path, "replace", name)
     with writer(str(path), format=kind, floats=True, overwrite=True) as into:
