@@ -11,8 +11,8 @@ A record is a JSON object on a line, or a row of a Parquet or Arrow file.
 A record has fields; in a table, and in a file of embeddings, they are its columns.
 Fields in \\fBbold\\fR must be there; fields that are not listed here travel along
 untouched wherever the kind of record stays the same.
-A whole number beyond 64 bits becomes the text of its digits; a record that nests
-deeper than 200 levels (\\fB\\-\\-bounds nesting=\\fR) is none.
+A whole number beyond 64 bits becomes the text of its digits. A record that nests
+deeper than 200 levels (\\fB\\-\\-bounds nesting=\\fR) is refused.
 .PP
 Columns that JSON has no kind for stay as they are from table to table; as JSON
 they are text: times in ISO 8601 with all their digits (those of a zone in UTC),

@@ -11,8 +11,8 @@ nearest to its context (cosine). They replace any negatives that a pair had.
 Every contrastive method of dial-train reads them.
 
 Two kinds of responses are never taken:
-  - any that this context has anywhere in the input (texts are the same if
-    they are equal but for case and blanks).
+  - any that this context has anywhere in the input. Case and blanks do not
+    make texts different.
   - any that scores higher than the pair's own response, less a margin. What
     a good model prefers to the truth is often true as well (positive-aware
     mining, Moreira et al. 2024).

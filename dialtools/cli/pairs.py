@@ -100,10 +100,10 @@ in the same folder.
 
 Turns and words:
 
-A turn without text is dropped: its neighbours then follow each other, and
-the last line of output tells how many there were. So is a pair whose
-response repeats its only turn of context. An id or a speaker of blanks is
-none.
+A turn without text is dropped, and its neighbours then follow each other. A
+pair whose response repeats its only turn of context is dropped, too. The last
+line of output tells how many there were. An id or a speaker that is only
+blanks counts as missing.
 """
 
 from __future__ import annotations

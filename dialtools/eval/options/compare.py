@@ -31,11 +31,11 @@ not tested. If no score can be compared, the command ends in an error.
 
 Intervals and tests:
 
-Intervals are from a paired bootstrap of the test items, and of the runs.
-p-values are, too, but for scores of one run that are means over items: these
-have a paired permutation test, which swaps the two models at random on each
-item. All are corrected for the number of tests in the table. Turns of one
-dialogue (--group), and queries that share a block of candidates, stay
+Intervals and p-values are from a paired bootstrap of the test items, and of
+the runs. Scores of one run that are means over items have another p-value:
+that of a paired permutation test, which swaps the two models at random on
+each item. All are corrected for the number of tests in the table. Turns of
+one dialogue (--group), and queries that share a block of candidates, stay
 together.
 
 Where the test items of `retrieve` are candidates of each other, MAP counts
