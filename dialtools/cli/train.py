@@ -6,10 +6,9 @@ r"""dial-train - train a dialogue encoder on positive pairs
   dial-train --resume -o dse/ --model bert-base-uncased pairs.arrow
   dial-train --method dse --loss nt-xent --batch-size 256 --epochs 3 \
     --validation-share 0.05 --keep-best pairs.jsonl
-  dial-pairs --window 1,2,3 --min-words 4 corpus.jsonl | \
-    dial-train --method held --model minilm/ -o held/
+  dial-train --method held --model minilm/ --max-steps 150 -o held/ pairs.arrow
+  dial-train --model minilm/ --encoder static --hold 5 -o table/ pairs.arrow
   dial-train --model minilm/ --teacher responses.parquet -o kept/ pairs.arrow
-  dial-train --model minilm/ --encoder static -o table/ pairs.arrow
   dial-embed --per turn --model minilm/ corpus.jsonl | \
     dial-train --method distill --model minilm/ --encoder static -o small/
   dial-pairs --window 1,2,3 corpus.jsonl | \
