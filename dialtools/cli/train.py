@@ -35,15 +35,16 @@ here; --dry-run takes these steps alone, or parts of a long one, to tell it.
 
 What recipes learn from:
 
-  same-label, same-answer   dial-pairs --kind of that name
-  mlm, simcse               dial-pairs --kind self
-  simcse-sup                dial-pairs --kind triple
-  dse-dianli                dial-pairs --kind entailment
-  pairsupcon                dial-pairs --kind nli
-  dialoguecse               dial-pairs --follow
-  tadse                     what dial-augment writes
-  distill                   what dial-embed writes
-  most others               any pairs
+  same-label                     dial-pairs --kind same-label
+  same-answer, same-answer-held  dial-pairs --kind same-answer, and of windows
+  mlm, simcse                    dial-pairs --kind self
+  simcse-sup                     dial-pairs --kind triple
+  dse-dianli                     dial-pairs --kind entailment
+  pairsupcon                     dial-pairs --kind nli
+  dialoguecse                    dial-pairs --follow
+  tadse                          what dial-augment writes
+  distill                        what dial-embed writes
+  most others                    any pairs
 
 What pairs may carry:
 

@@ -16,7 +16,7 @@ from dialtools.train.options import TrainOptions, hyperparameters, objective_opt
 from dialtools.train.recipe import replaced
 from dialtools.train.saved import in_words
 
-HOW = "recipe `{method}` from {start} ({shape}), {learnt}.{replaced}{saved}"
+HOW = "recipe `{method}` from {start} ({shape}), {learnt}.{replaced}{taught}{saved}"
 MORE = """```python
 from sentence_transformers import SentenceTransformer
 
@@ -60,6 +60,7 @@ def trained_card(
         shape=encoder.shape,
         learnt=f"{counted(pairs, 'pair')}, {counted(steps, 'step')}",
         replaced=_replaced(options),
+        taught=_taught(options),
         saved=_saved(options),
     )
     more = MORE.format(
@@ -81,6 +82,18 @@ def _replaced(options: TrainOptions) -> str:
         f"{key} {pair.preset} (not {pair.published})" for key, pair in replaced(options).items()
     ]
     return f"\nIn place of what the recipe publishes: {', '.join(values)}." if values else ""
+
+
+def _taught(options: TrainOptions) -> str:
+    """Return the sentence on where texts were to lie beside what pairs say, or nothing."""
+    if options.teacher:
+        weight = options.teacher_weight
+        return (
+            f"\nBeside the pairs, it learnt the vectors of `{options.teacher}` (weight {weight:g})."
+        )
+    if hold := hyperparameters(options).hold:
+        return f"\nTexts were held where `{options.model}` has them (weight {hold:g})."
+    return ""
 
 
 def _validated(validation: Mapping[str, Any]) -> str:

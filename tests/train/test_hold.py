@@ -104,6 +104,8 @@ def test_a_run_that_holds_on_strays_less_and_learns(
     train(*run, "-o", tmp_path / "free", small=False)
     for weight in (1, 50):
         train(*run, "--hold", weight, "-o", tmp_path / str(weight), small=False)
+    card = (tmp_path / "50" / "README.md").read_text()
+    assert f"Texts were held where `{model}` has them (weight 50)." in card
     log = {weight: steps(tmp_path / str(weight) / "train-log.jsonl") for weight in (1, 50)}
     assert log[50][-1]["cosine"] > log[1][-1]["cosine"]
     contrast = {

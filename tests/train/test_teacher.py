@@ -125,6 +125,8 @@ def test_an_encoder_learns_both_and_the_teacher_does_not_count_among_the_pairs(
     made = json.loads((tmp_path / "both" / "dialtools.json").read_text())
     assert (made["counts"]["pairs"], made["counts"]["lessons"]) == (300, len(SAID))
     assert made["files"]["teacher"]["name"] == str(files / "seen.jsonl")
+    card = (tmp_path / "both" / "README.md").read_text()
+    assert f"it learnt the vectors of `{files / 'seen.jsonl'}` (weight 5)." in card
     log, alone = (steps(tmp_path / name / "train-log.jsonl") for name in ("both", "pairs"))
     assert log[-1]["cosine"] > log[0]["cosine"] + 0.15
     contrast = log[-1]["loss"] - 5 * (1 - log[-1]["cosine"])
