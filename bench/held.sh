@@ -10,19 +10,25 @@ enter "$1"
 source "$bench/tasks.sh"
 
 pairs windows --window 1,2,3 --min-words 4
+pairs few-windows --window 1,2,3 --sample 0.02
+pairs same --kind same-answer --speaker system --min-words 4
 
 # train NAME FLAGS...: train from the start with the seed at hand, and embed
 train() {
-  trained "$1" --model "$start" --method held --precision "$precision" --max-steps 150 --seed "$seed" \
-    "${@:2}" windows.train.arrow
+  trained "$1" --model "$start" --precision "$precision" --seed "$seed" "${@:2}"
   embed "$1" "$1"
 }
+windows=(--method held --max-steps 150 windows.train.arrow)
+answers=(--method same-answer-held --max-steps 300 few-windows.train.arrow same.train.arrow)
 
 embed start "$start"
 for seed in $seeds; do
-  train "free-$seed" --hold 0
-  train "held-$seed"
+  train "free-$seed" "${windows[@]}" --hold 0
+  train "held-$seed" "${windows[@]}"
+  train "answers-$seed" "${answers[@]}"
+  train "answers-5-$seed" "${answers[@]}" --hold 5
 done
 
 scored_all
-dial-eval compare --to markdown start=scores/start.jsonl "$(seeds_of free)" "$(seeds_of held)"
+dial-eval compare --to markdown start=scores/start.jsonl "$(seeds_of free)" "$(seeds_of held)" \
+  "$(seeds_of answers)" "$(seeds_of answers-5)"
