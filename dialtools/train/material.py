@@ -206,7 +206,7 @@ def _spool_inputs(place: Path, options: TrainOptions, policy: Policy) -> None:
         taught = objective_entry(options).taught
         read, chunks_in = (Taught(), vector_chunks) if taught else (read_pairs, read_chunks)
         chunks = chunks_in(options.inputs, format=options.from_, policy=policy)
-        lessons = iter(())
+        lessons = None
         if options.teacher:
             lessons = vector_chunks([options.teacher], format=None, policy=policy)
         pairs = spool(scrap, chunks, policy, read=read, limit=options.limit, lessons=lessons)

@@ -11,6 +11,7 @@ import numpy as np
 from dialtools.chance import stable_hash
 from dialtools.encoder.sidefile import write_json
 from dialtools.encoder.tokens import tokenise
+from dialtools.errors import DataError
 from dialtools.roles import not_empty
 from dialtools.streams.atomic import atomic_file
 from dialtools.streams.chunks import Chunk
@@ -167,20 +168,22 @@ def spool(
     *,
     read: Read = read_pairs,
     limit: int | None = None,
-    lessons: Iterable[Chunk] = (),
+    lessons: Iterable[Chunk] | None = None,
 ) -> int:
     """Write the pair stream to a store and return the number of pairs.
 
     Args:
         lessons: a teacher's texts and vectors, which stand before the pairs and are none of them:
-            a file that is no teacher's is told before a long stream is read.
+            a file that has none is a DataError before a long stream is read.
     """
     spooled = Spool(directory)
     skipped_before = policy.skipped
     taught = Taught()
-    for chunk in lessons:
+    for chunk in lessons or ():
         spooled.add(taught(chunk, policy))
     before = spooled.pairs
+    if lessons is not None and not before:
+        raise DataError("--teacher: no text with a vector")
     last = None if limit is None else before + limit
     for chunk in chunks:
         new = read(chunk, policy)
