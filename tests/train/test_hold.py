@@ -14,8 +14,9 @@ from pair_corpus import Train, steps, weights
 from test_ranks import same
 from train_parts import contrast_options, letters_encoder, setting, stored
 
+from dialtools.train.data.collate import utterances
 from dialtools.train.objectives import hold as hold_module
-from dialtools.train.objectives.hold import Held, hold, utterances
+from dialtools.train.objectives.hold import Held, hold
 
 ROWS = [
     {"context": ["a b", "c"], "response": "d e", "dialogue_id": 1},

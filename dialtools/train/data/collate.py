@@ -75,6 +75,12 @@ def named_negatives(store: Store, pairs: np.ndarray) -> tuple[np.ndarray, np.nda
     return store.negatives[places_in(starts, sizes)], np.repeat(np.arange(len(pairs)), sizes)
 
 
+def utterances(store: Store, pairs: np.ndarray) -> np.ndarray:
+    """Return the distinct utterances of pairs, of contexts and of responses, as they came."""
+    turns = store.turns[places_in(*_ranges(store.turn_ends, pairs))]
+    return np.unique(np.concatenate([turns, store.response[pairs]]))
+
+
 def alone(
     store: Store, utterances: np.ndarray, joining: Joining, *, said_by: np.ndarray | None = None
 ) -> list[np.ndarray]:

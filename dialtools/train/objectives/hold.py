@@ -10,9 +10,7 @@ import numpy as np
 from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder
 from dialtools.metrics.space import unit
-from dialtools.ranges import places_in
-from dialtools.train.data.collate import alone
-from dialtools.train.data.store import Store
+from dialtools.train.data.collate import alone, utterances
 from dialtools.train.objectives.base import Setting
 from dialtools.train.objectives.catalog import DistillOptions
 from dialtools.train.objectives.distill import Distill
@@ -63,10 +61,3 @@ def hold(setting: Setting[Any], start: Encoder, *, reads: int) -> Distill:
     held = Held(setting, start, count=min(max(reads, LEAST), MOST))
     numbers = np.arange(len(held))
     return Distill(replace(setting, pairs=numbers, options=DistillOptions()), held)
-
-
-def utterances(store: Store, pairs: np.ndarray) -> np.ndarray:
-    """Return the distinct utterances of pairs, of contexts and of responses, as they came."""
-    starts = np.where(pairs > 0, store.turn_ends[pairs - 1], 0)
-    turns = store.turns[places_in(starts, store.turn_ends[pairs] - starts)]
-    return np.unique(np.concatenate([turns, store.response[pairs]]))
