@@ -86,9 +86,7 @@ class Trainer:
         self.precision = precision
         self.grad_cache = grad_cache
         self.sampler = objective.sampler(values.batch_size)
-        self.total = planned_steps(values.epochs, self.sampler.per_epoch, least=values.least_steps)
-        if max_steps is not None:
-            self.total = max_steps
+        self.total = planned_steps(values, self.sampler.per_epoch, wished=max_steps)
         self.optimiser = optimiser.build(
             values.optimizer,
             self.encoder,
@@ -272,6 +270,12 @@ def _on_their_way(figures: Figures) -> Callable[[], dict[str, float]]:
     return arrived
 
 
-def planned_steps(epochs: float, per_epoch: int, *, least: int = 0) -> int:
-    """Return the steps of some passes over the pairs: of a fraction one at least, of none none."""
-    return max(1, least, round(epochs * per_epoch)) if epochs > 0 else 0
+def planned_steps(values: Hyperparameters, per_epoch: int, *, wished: int | None = None) -> int:
+    """Return the steps that are wished, or those of the passes over the pairs.
+
+    Of a fraction of a pass there is one step at least, of no pass none.
+    """
+    if wished is not None:
+        return wished
+    passes = round(values.epochs * per_epoch)
+    return max(1, values.least_steps, passes) if values.epochs > 0 else 0

@@ -194,7 +194,7 @@ def _objective(
         return WithTeacher(objective, Distill(told), weight=options.teacher_weight)
     if values.hold:
         tell(f"{options.model} embeds the texts to hold on to first")
-        kept = hold(setting, _start(setting.encoder, options), reads=_reads(setting, options))
+        kept = hold(setting, _start(setting.encoder, options), reads=_reads(objective, options))
         return WithTeacher(objective, kept, weight=values.hold)
     return objective
 
@@ -208,12 +208,11 @@ def _start(encoder: Encoder, options: TrainOptions) -> Encoder:
     return start.to(encoder.device)
 
 
-def _reads(setting: Setting[Any], options: TrainOptions) -> int:
-    """Return about how many texts of a teacher's all steps together read."""
+def _reads(objective: Objective[Any], options: TrainOptions) -> int:
+    """Return how many texts of a teacher's all steps together read."""
     values = hyperparameters(options)
-    per_epoch = len(setting.pairs) // values.batch_size
-    steps = planned_steps(values.epochs, per_epoch, least=values.least_steps)
-    steps = steps if options.max_steps is None else options.max_steps
+    per_epoch = objective.sampler(values.batch_size).per_epoch
+    steps = planned_steps(values, per_epoch, wished=options.max_steps)
     return steps * max(1, values.batch_size // SHARE)
 
 

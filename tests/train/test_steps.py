@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -114,8 +115,12 @@ def test_a_loss_that_is_not_finite_ends_the_run_before_the_weights_are_touched(f
 
 
 def test_epochs_are_steps_of_the_sampler_and_a_fraction_is_one_at_least(fresh):
-    assert [planned_steps(e, 10) for e in (0, 0.01, 0.14, 1, 2.5)] == [0, 1, 1, 10, 25]
-    assert [planned_steps(e, 10, least=20) for e in (0, 1, 2.5)] == [0, 20, 25]
+    def steps(epochs, least=0):
+        values = replace(fresh().values, epochs=epochs, least_steps=least)
+        return planned_steps(values, per_epoch=10)
+
+    assert [steps(e) for e in (0, 0.01, 0.14, 1, 2.5)] == [0, 1, 1, 10, 25]
+    assert [steps(e, least=20) for e in (0, 1, 2.5)] == [0, 20, 25]
     assert fresh(max_steps=None, epochs=3.0, batch_size=2).total == 6
     assert fresh(max_steps=5, epochs=3.0).total == 5
 
