@@ -9,6 +9,7 @@ from dialtools.cli._run import Run
 from dialtools.cli._scores import interval_cell
 from dialtools.eval.options.compare import CompareOptions
 from dialtools.metrics import CORRECTIONS
+from dialtools.streams.tally import counted
 
 if TYPE_CHECKING:
     from dialtools.eval.compare.comparison import Comparison, Difference, Value
@@ -32,7 +33,7 @@ def title(comparison: Comparison) -> str:
     """Return what the numbers of a table are."""
     if comparison.alone:
         return "percent"
-    tests = f"{CORRECTIONS[comparison.correct].summary} {comparison.tests} tests"
+    tests = f"{CORRECTIONS[comparison.correct].summary} {counted(comparison.tests, 'test')}"
     return f"difference to {comparison.baseline} with 95 % interval, * p < 0.05 {tests}"
 
 

@@ -424,7 +424,7 @@ def test_a_person_reads_a_table_and_the_suffix_of_a_file_decides(command: Comman
         not in command("compare", "-q", "--to", "table", f"x={steering}", f"y={steering}").stdout
     )
     assert (
-        "after Holm's correction for 1 tests" in " ".join(table.split())
+        "after Holm's correction for 1 test" in " ".join(table.split())
         and "<0.001" in table
         and "]*" in table
     )

@@ -5,6 +5,8 @@ A plug-in of pytest, named in tests/conftest.py; see README.md beside it.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 import tempfile
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 from machines import host_cuda, warm
 
+PREFIX = "dial-tests-"
 PATIENCE = 600  # seconds: importing torch on a machine that has other work
 
 
@@ -23,7 +26,9 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     is_worker = hasattr(config, "workerinput")
     if not is_worker and not config.option.collectonly:
-        folder = Path(tempfile.mkdtemp(prefix="dial-"))
+        sweep(Path(tempfile.gettempdir()))
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        config.warm_folder = held(folder)
         config.warm_server = warm.start(folder)
         os.environ["DIALTOOLS_WARM"] = str(folder)
 
@@ -36,6 +41,27 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         folder = Path(os.environ.pop("DIALTOOLS_WARM"))
         warm.stop_cuda(folder / "cuda")
         shutil.rmtree(folder)
+        os.close(config.warm_folder)
+
+
+def held(folder: Path) -> int | None:
+    """Lock a folder while this process lives; return a descriptor, or None if another has it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def sweep(parent: Path) -> None:
+    """Remove the folders of runs that were killed; a server without its folder ends by itself."""
+    for folder in parent.glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):  # another user's, or swept by another run
+            if (descriptor := held(folder)) is not None:
+                shutil.rmtree(folder)
+                os.close(descriptor)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Import everything that the commands import, then fork a command for each call.
 
-Run as a script by `warm.start`: python warm_server.py SOCKET. It serves until it is killed.
+Run as a script by `warm.start`: python warm_server.py SOCKET. It serves until it is killed,
+or its socket is removed.
 """
 
 from __future__ import annotations
@@ -73,15 +74,16 @@ class Server:
         self.watched: dict[int, Running] = {}  # by the descriptor of the process and of the caller
 
     def serve(self) -> list[str]:
-        """Answer calls for ever; returns only in a forked command, with its arguments."""
-        while True:
-            ready, _, _ = select.select([*self.watched, self.listener.fileno()], [], [])
+        """Answer calls while the socket is there; in a forked command, return its arguments."""
+        while Path(self.listener.getsockname()).exists():  # gone with the run that was killed
+            ready, _, _ = select.select([*self.watched, self.listener.fileno()], [], [], 10)
             for descriptor in ready:  # the listener last: who was killed is dead before a next call
                 if descriptor == self.listener.fileno():
                     if arguments := self.answer(self.listener.accept()[0]):
                         return arguments
                 elif running := self.watched.get(descriptor):
                     self.attend(running, descriptor)
+        os._exit(0)
 
     def answer(self, caller: socket.socket) -> list[str] | None:
         """Fork the command that a caller asks for; in the command, return its arguments."""
