@@ -3,7 +3,8 @@
 #   DATA=... bash bench/labels.sh OUT MODEL
 # DATA holds corpus/{sgd,multiwoz}.jsonl.gz and eval/*.jsonl.gz. For each set, number of examples
 # and seed: accuracy on a third of the test rows, by the nearest class (dialtools assign) and by
-# logistic regression, both of the examples. The models are the start, the start weighted and
+# logistic regression, both of the examples, and by the nearest class of the examples and the
+# unlabelled training rows (a third of them, the examples among them). The models are the start, the start weighted and
 # centred, and the start trained. Ends with means over seeds.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
@@ -19,19 +20,21 @@ unless weighed dialtools weigh -q --model "$start" -o weighed utterances.jsonl >
 # told NAME MODEL: the scores of a model, on the set at hand
 told() {
   local of
-  [[ -s $1-logreg.jsonl && -s $1-assign.jsonl ]] && return
-  for of in few test; do
+  [[ -s $1-logreg.jsonl && -s $1-assign.jsonl && -s $1-log.jsonl ]] && return
+  for of in few test unlabelled; do
     dial-embed -q --overwrite --model "$2" --precision "$precision" --max-length 64 \
       "$of.jsonl" -o "$of.parquet"
   done
-  into "$1-assign.jsonl" assigned
+  into "$1-assign.jsonl" assigned nearest
+  into "$1-log.jsonl" assigned "nearest, with the log" --unlabelled unlabelled.parquet
   into "$1-logreg.jsonl" dial-eval intent -q --no-each --name "$set, $n, regression" --runs 1 \
     --method logreg --shots "$n" --train few.parquet --test test.parquet
 }
 
+# assigned HOW FLAGS...: the scores of the nearest class, under this name
 assigned() {
-  dialtools assign -q --examples few.parquet test.parquet |
-    dial-eval route -q --no-each --name "$set, $n, nearest"
+  dialtools assign -q --examples few.parquet "${@:2}" test.parquet |
+    dial-eval route -q --no-each --name "$set, $n, $1"
 }
 
 # one: three models on the set at hand, with as many examples and this seed

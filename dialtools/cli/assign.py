@@ -3,6 +3,8 @@
   dialtools assign new.parquet --examples train.parquet --min-cosine 0.5
   dialtools assign new.parquet --examples train.parquet \\
     --validation test.parquet --recall 0.9
+  dialtools assign new.parquet --examples train.parquet \\
+    --unlabelled new.parquet
   dialtools assign --examples train.parquet --validation test.parquet \\
     --precision 0.9 --per-class --save-router router.parquet
   dial-embed --model model/ tickets.jsonl \\
@@ -16,8 +18,14 @@ Writes each row with its fields and three new ones:
   runners_up  the next classes with their scores; where no class was
               assigned, the nearest comes first
 
-A class is represented by the mean of its examples. With --nearest N its score
-is the mean cosine of its N examples nearest to the row.
+A class is represented by the mean of its examples, its prototype. With
+--nearest N its score is the mean cosine of its N examples nearest to the row.
+
+If you have few examples of each class, --unlabelled FILE adds a log of your
+own, which may be the input itself. A row of it that is nearer to a class than
+any other class is moves the prototype of that class. All such rows together
+count as two examples, so with ten or more the log hardly matters
+(docs/results/labels.md).
 
 How near is near enough is set by --min-cosine, or by labelled validation rows
 (--validation). Rows are assigned as they arrive, so you can follow a growing

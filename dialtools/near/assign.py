@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -14,6 +15,7 @@ from dialtools.metrics.classify import threshold_at_precision, threshold_at_reca
 from dialtools.near.assign_options import RECALL, AssignOptions
 from dialtools.near.router import ALWAYS, NEVER, Router
 from dialtools.near.rows import scalars, usual
+from dialtools.near.unlabelled import refined
 from dialtools.shown import listed
 from dialtools.streams.making import one_space
 from dialtools.streams.tally import counted
@@ -53,6 +55,8 @@ class Assigning:
             none=options.none,
         )
         router.space = one_space({}, examples.metadata, where=examples.name)
+        if options.unlabelled:
+            self._refine(router, options.unlabelled, sizes=Counter(labels))
         least = ALWAYS if options.min_cosine is None else options.min_cosine
         router.thresholds = np.full(len(router.labels), least)
         if options.validation:
@@ -60,6 +64,23 @@ class Assigning:
         elif options.min_cosine is None:
             self.notes.append("no thresholds: each row gets its nearest class")
         return router
+
+    def _refine(self, router: Router, path: str, *, sizes: Mapping[str, int]) -> None:
+        """Move prototypes towards rows of a file.
+
+        Args:
+            sizes: how many examples each class has.
+        """
+
+        def blocks() -> Iterator[np.ndarray]:
+            for part in embedding_parts([path]):
+                yield from self._blocks(router, part)
+
+        counts_C = np.array([sizes[label] for label in router.labels])
+        done = refined(router.vectors, counts_C, blocks)
+        router.vectors = done.prototypes
+        rows = counted(done.rows, "unlabelled row")
+        self.notes.append(f"of {rows} {done.found:,} are surely of a class, and moved it")
 
     def _labelled(self, path: str | None) -> tuple[Embeddings, list[str]]:
         """Read the rows of a file that have a label, and these as text.
@@ -81,7 +102,6 @@ class Assigning:
         """Return (C,) thresholds of validation rows, none below those there are."""
         options = self.options
         rows, own = self._labelled(options.validation)
-        router.space = one_space(router.space, rows.metadata, where=rows.name)
         labels, truth_N = np.array(router.labels), np.array(own)
         scores_NC = self._scores(router, rows)
         nearest_N, score_N = scores_NC.argmax(1), scores_NC.max(1)
@@ -162,13 +182,22 @@ class Assigning:
 
     def _scores(self, router: Router, part: Embeddings) -> np.ndarray:
         """Return (N, C) scores of the rows of a part."""
+        return np.concatenate([router.scores(block) for block in self._blocks(router, part)])
+
+    def _blocks(self, router: Router, part: Embeddings) -> Iterator[np.ndarray]:
+        """Yield the vectors of a part, one block at least, after a check that classes have such.
+
+        Raises:
+            DataError: if they have not.
+        """
+        router.space = one_space(router.space, part.metadata, where=part.name)
         _, matrix_ND = part.chosen(self.options.vectors)
-        starts = range(0, max(1, len(matrix_ND)), ROWS_AT_ONCE)
-        try:
-            scores = [router.scores(matrix_ND[i : i + ROWS_AT_ONCE]) for i in starts]
-        except ValueError as error:
-            raise DataError(str(error), where=part.name) from None
-        return np.concatenate(scores)
+        own, theirs = matrix_ND.shape[1], router.vectors.shape[1]
+        if own != theirs:
+            what = f"vectors of {counted(own, 'dimension')}, those of the classes have {theirs}"
+            raise DataError(what, where=part.name)
+        for start in range(0, max(1, len(matrix_ND)), ROWS_AT_ONCE):
+            yield matrix_ND[start : start + ROWS_AT_ONCE]
 
     def _somewhere(self, part: Embeddings) -> np.ndarray:
         """Return (N,) which rows are near to anything: a vector of zeros is not."""
@@ -186,7 +215,6 @@ class Assigning:
 
     def _of(self, part: Embeddings, *, lines: bool) -> Iterator[dict[str, Any]]:
         router = self.router
-        router.space = one_space(router.space, part.metadata, where=part.name)
         scores_NC = self._scores(router, part)
         told = 1 + self.options.runners_up
         order_NK = np.argsort(-scores_NC, axis=1, kind="stable")[:, :told]

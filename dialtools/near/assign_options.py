@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option, restated
@@ -31,6 +32,17 @@ class AssignOptions(OutputOptions, RunOptions):
         help="score a class by its N nearest examples (mean cosine)",
         shown="by its prototype: the mean of its examples",
         not_with="router",
+    )
+    unlabelled: str | None = option(
+        None,
+        metavar="FILE",
+        group="Classes",
+        help=(
+            "embeddings of a log without labels; its rows move the prototypes of classes that "
+            "have few examples"
+        ),
+        goes_with="examples",
+        not_with="nearest",
     )
     none: str = option(
         "none",
@@ -128,6 +140,8 @@ class AssignOptions(OutputOptions, RunOptions):
             raise ConfigError("--recall or --precision: give one")
         if [*self.files, self.examples, self.validation, self.router].count("-") > 1:
             raise ConfigError("stdin can be read once")
+        if self.unlabelled and (self.unlabelled == "-" or Path(self.unlabelled).is_fifo()):
+            raise ConfigError("--unlabelled is read several times: a file, not a pipe")
         if self.examples and self.examples == self.validation:
             what = "--validation is the file of --examples, each of whose rows is its own nearest"
             raise ConfigError(what, hint="hold out some labelled rows, and validate on them")

@@ -19,7 +19,6 @@ from dialtools.near.find import DIGITS
 from dialtools.ranges import starts_of
 from dialtools.streams.making import making, one_space
 from dialtools.streams.sinks import writer
-from dialtools.streams.tally import counted
 from dialtools.streams.vector_files import read_embeddings
 from dialtools.streams.vectors import SUFFIX, Embeddings, embedding_batch
 
@@ -71,14 +70,7 @@ class Router:
         return cls(names, vectors_MD, starts, nearest, thresholds, none)
 
     def scores(self, vectors_ND: np.ndarray) -> np.ndarray:
-        """Return (N, C) how near each row is to each class: cosines, rounded.
-
-        Raises:
-            ValueError: if the vectors are of another length.
-        """
-        if vectors_ND.shape[1] != self.vectors.shape[1]:
-            what = f"vectors of {counted(vectors_ND.shape[1], 'dimension')}"
-            raise ValueError(f"{what}, those of the classes have {self.vectors.shape[1]}")
+        """Return (N, C) how near each row is to each class: cosines, rounded."""
         cosine_NM = (unit(vectors_ND) @ self.vectors.T).astype(np.float64)
         if self.nearest is not None:
             ends = [*self.starts[1:], len(self.vectors)]

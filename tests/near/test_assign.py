@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,53 @@ def test_examples_of_none_are_left_out_and_labels_need_not_be_texts(near: Near):
     assert "1 example of none left out" in done.stderr.decode()
 
 
+SOUTHERN = [{"text": "said", "embedding": at(d)} for d in (-40, -30, -20, 95, 100)]
+"""Of a log: three near east, two near north."""
+FAR = [{"text": "far", "embedding": at(d)} for d in (220, 230)]
+"""Of a log: what is less near to east and north than they are to each other."""
+
+
+def transcribed(log: list[dict[str, Any]]) -> np.ndarray:
+    """Return both prototypes after three rounds, by the words of `refined`."""
+    east, north = np.array(at(0)), np.array(at(90))
+    for _ in range(3):
+        found: list[list[np.ndarray]] = [[], []]
+        for row in log:
+            vector = np.array(row["embedding"])
+            near = [vector @ east, vector @ north]
+            if max(near) > east @ north:
+                found[near.index(max(near))].append(vector)
+        told = [2 * np.array(at(0)), 2 * np.array(at(90))]  # two examples each
+        moved = [
+            mean + 2 * sum(rows) / np.linalg.norm(sum(rows)) if rows else mean
+            for mean, rows in zip(told, found, strict=True)
+        ]
+        east, north = (each / np.linalg.norm(each) for each in moved)
+    return np.array([east, north])
+
+
+def prototypes(near: Near, folder: Path, log: list[dict[str, Any]]) -> np.ndarray:
+    """Return the vectors of a router that has seen a log."""
+    arguments = ["--examples", "e.jsonl", "--unlabelled", "u.jsonl"]
+    near("assign", *arguments, "--save-router", "r.parquet", "--overwrite", e=EXAMPLES, u=log)
+    return np.array(pq.read_table(folder / "r.parquet")["embedding"].to_pylist())
+
+
+@pytest.mark.parametrize("log", [SOUTHERN, SOUTHERN[:3], [*SOUTHERN, *FAR], FAR])
+def test_rows_of_a_log_move_the_prototype_that_they_are_surely_of(
+    near: Near, tmp_path: Path, log: list[dict[str, Any]]
+):
+    moved = prototypes(near, tmp_path, log)
+    np.testing.assert_allclose(moved, transcribed(log), atol=1e-6)
+    assert (moved[0] @ np.array(at(-30)) > math.cos(math.radians(29))) == (log is not FAR)
+
+
+def test_what_is_near_to_no_class_moves_none(near: Near, tmp_path: Path):
+    blank = [{"embedding": [0.0, 0.0]}]
+    alone = prototypes(near, tmp_path, SOUTHERN)
+    np.testing.assert_array_equal(prototypes(near, tmp_path, [*SOUTHERN, *FAR, *blank]), alone)
+
+
 def test_rows_are_assigned_as_they_come(
     installed: Path, environment: dict[str, str], tmp_path: Path
 ):
@@ -232,6 +280,10 @@ BOTH = ("r.jsonl", "--examples", "e.jsonl", "--validation", "v.jsonl")
         (["r.jsonl", "--router", "e.jsonl", "--nearest", 1], 2, "--nearest has no meaning beside"),
         (["r.jsonl", "--examples", "-", "--validation", "-"], 2, "stdin can be read once"),
         (["--examples", "-"], 2, "stdin can be read once"),
+        (["--router", "e.jsonl", "--unlabelled", "v.jsonl"], 2, "goes with --examples"),
+        ([*BOTH, "--unlabelled", "v.jsonl", "--nearest", 1], 2, "--unlabelled has no meaning"),
+        ([*BOTH, "--unlabelled", "-"], 2, "is read several times: a file, not a pipe"),
+        ([*BOTH, "--unlabelled", "short.jsonl"], 1, "short.jsonl: vectors of 1 dimension"),
         ([*BOTH, "--recall", 1, "--precision", 1], 2, "--recall or --precision: give one"),
         (["r.jsonl", "--router", "e.jsonl"], 1, "e.jsonl: is no router"),
         (["r.jsonl", "--examples", "r.jsonl"], 1, "no column 'label'; there are id, n\n  --label"),
