@@ -33,12 +33,17 @@ IDS = (
 
 
 class Dialogue(NamedTuple):
-    """A dialogue: t texts in order, who said each (None if unknown), and what it is about."""
+    """A dialogue: t texts in order, who said each (None if unknown), and what it is about.
+
+    Attributes:
+        session: which part of a longer one it is, from 1; the id of all but the first tells, too.
+    """
 
     id: str | None
     texts: list[str]
     speakers: list[str | None]
     domain: str | None = None
+    session: int = 1
 
     def spoken(self) -> Dialogue:
         """Return the dialogue without its turns that have no text."""
@@ -74,6 +79,11 @@ def dialogue(record: Mapping[str, Any]) -> Dialogue:
 def known_by(name: str | None, texts: Iterable[str]) -> str:
     """Return what chance knows a dialogue by: its name, else its texts. Same text, same part."""
     return "\n".join(texts) if name is None else name
+
+
+def uncut(identity: str, session: int) -> str:
+    """Return what a dialogue was called before --session-gap cut it: its sessions share a part."""
+    return identity.removesuffix(f"#{session}") if session > 1 else identity
 
 
 def naming(record: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from dialtools.chance import stable_hash
 from dialtools.corpora.chat import ASSISTANT, CHATS, SYSTEM
@@ -38,6 +38,13 @@ NO_TURNS = {
 }
 
 
+class Session(NamedTuple):
+    """A dialogue record, and which part of a longer one it is, from 1."""
+
+    record: dict[str, Any]
+    number: int = 1
+
+
 class Shaper:
     """Turns any dialogue record into those of one shape.
 
@@ -59,9 +66,7 @@ class Shaper:
         self.tally = tally
         self.idle = not self.roles and not self.dropped and not self.gap
 
-    def __call__(
-        self, record: Mapping[str, Any], *, nulls: bool = True
-    ) -> Iterator[dict[str, Any]]:
+    def __call__(self, record: Mapping[str, Any], *, nulls: bool = True) -> Iterator[Session]:
         """Yield {"id"?, ..., "turns": [{"speaker"?, "text", ...}]}, one a session.
 
         Args:
@@ -82,10 +87,10 @@ class Shaper:
             identity = _known_by(turns)
         for number, session in enumerate(sessions, 1):
             if identity is None:
-                yield {**rest, "turns": session}
+                yield Session({**rest, "turns": session})
                 continue
             name = identity if number == 1 else f"{identity}#{number}"
-            yield {"id": name, **rest, "turns": session}
+            yield Session({"id": name, **rest, "turns": session}, number)
 
     def _turns(self, turns: list[Any], key: str) -> tuple[list[dict[str, Any]], list[float]]:
         """Return the turns that are left, and with a gap the time of each."""
@@ -162,7 +167,7 @@ def as_turns(record: Mapping[str, Any], tally: Tally) -> Mapping[str, Any]:
     """
     if key_of_turns(record) not in OF_CHATS:
         return record
-    return next(Shaper(LogOptions(), tally)(record))
+    return next(Shaper(LogOptions(), tally)(record)).record
 
 
 def _known_by(turns: list[dict[str, Any]]) -> str:

@@ -35,7 +35,7 @@ def test_what_is_no_name_hides_no_other(nothing: object):
 def test_a_field_that_is_not_asked_for_the_name_is_carried_along_whatever_it_holds():
     record = {"id": "a", "dialogue_id": {"b": 1}, "turns": TURNS}
     assert naming(record) == ("a", ("id",)) and dialogue(record).id == "a"
-    (shaped,) = Shaper(LogOptions(), Tally())(record)
+    ((shaped, _),) = Shaper(LogOptions(), Tally())(record)
     assert (shaped["id"], shaped["dialogue_id"]) == ("a", {"b": 1})
     assert naming({"dialogue_id": "d", "id": None}) == ("d", ("id", "dialogue_id"))
 

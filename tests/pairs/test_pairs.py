@@ -507,7 +507,7 @@ def test_a_summary_tells_what_each_input_gives_and_writes_no_pairs(tmp_path: Pat
 
 def test_speakers_are_joined_before_turns_are_counted():
     talk = Dialogue("d", ["a", "b", "c"], ["u", "u", "s"])
-    assert merged(talk) == ("d", ["a b", "c"], ["u", "s"], None)
+    assert merged(talk) == Dialogue("d", ["a b", "c"], ["u", "s"])
     unknown = Dialogue("d", ["a", "b", "c", "d"], [None, None, "s", None])
     assert merged(unknown) == unknown
     turns = [{"speaker": s, "text": t} for s, t in zip("uus", "abc", strict=True)]
