@@ -67,7 +67,7 @@ def _flat(batch: pa.RecordBatch, data: bytes, first: int) -> FlatTurns | None:
         return None
     if has_blank(ids):
         return None
-    nobody = pc.equal(speakers, "")
+    nobody = pc.equal(pc.utf8_trim(speakers, BLANKS), "")
     if pc.any(nobody).as_py():
         if any(_may_have(data, key) for key in SPEAKER_KEYS[1:]):
             return None

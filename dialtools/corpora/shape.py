@@ -19,6 +19,7 @@ from dialtools.corpora.dialogues import (
     SPEAKER_KEYS,
     WITHOUT_TEXT,
     field_of_turns,
+    key_of_speaker,
     key_of_turns,
     naming,
     speaker_of,
@@ -196,10 +197,11 @@ def _taken_apart(
     silent = chat and _role(turn) in (ASSISTANT, *NO_TURNS)  # it may call a tool, and say nothing
     if text_key is None and not silent:
         raise BadRecord(f'{where}: no "text"')
-    speaker_key = next((k for k in SPEAKER_KEYS if k in turn), None)
+    speaker_key = key_of_speaker(turn)
     speaker = speaker_of(turn[speaker_key], f"{where}.{speaker_key}") if speaker_key else None
     text = _text(turn.get(text_key), f"{where}.{text_key}")
-    rest = {k: v for k, v in turn.items() if k not in (text_key, speaker_key)}
+    taken = (text_key, speaker_key, SPEAKER_KEYS[0])  # the last may be blank beside another
+    rest = {k: v for k, v in turn.items() if k not in taken}
     return text, speaker, rest
 
 

@@ -75,7 +75,7 @@ def _dialogues(
             tally.drop("of too few turns")
         else:
             record["turns"] = turns[: options.first]
-            tally.drop("later turns", len(turns) - len(record["turns"]))
+            tally.drop("turns beyond --first", len(turns) - len(record["turns"]))
             identity = known_by(record.get("id") or None, (turn["text"] for turn in turns))
             yield identity, [record], session
 
