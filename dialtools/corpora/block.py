@@ -67,14 +67,14 @@ def _flat(batch: pa.RecordBatch, data: bytes, first: int) -> FlatTurns | None:
         return None
     if has_blank(ids):
         return None
-    nobody = pc.equal(speakers, "")
+    nobody = pc.equal(pc.utf8_trim(speakers, BLANKS), "")
     if pc.any(nobody).as_py():
         if any(_may_have(data, key) for key in SPEAKER_KEYS[1:]):
             return None
         speakers = pc.if_else(nobody, None, speakers)
     lines = np.arange(first, first + len(ids))
     sizes = np.diff(lists.offsets.to_numpy()).astype(np.int64)
-    return FlatTurns(_stripped(texts), speakers, ids, lines, sizes)
+    return FlatTurns(_stripped(texts), speakers, ids, lines, sizes, np.ones_like(sizes))
 
 
 def has_blank(names: pa.Array) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dialtools.corpora.chat import CHATS, messages
-from dialtools.corpora.fields import TEXT_KEYS, BadRecord, are_names, json_kind, name
+from dialtools.corpora.fields import TEXT_KEYS, BadRecord, json_kind, name
 from dialtools.shown import listed
 
 HISTORY, RESPONSE = "history", "response"
@@ -33,12 +33,17 @@ IDS = (
 
 
 class Dialogue(NamedTuple):
-    """A dialogue: t texts in order, who said each (None if unknown), and what it is about."""
+    """A dialogue: t texts in order, who said each (None if unknown), and what it is about.
+
+    Attributes:
+        session: which part of a longer one it is, from 1; the id of all but the first tells, too.
+    """
 
     id: str | None
     texts: list[str]
     speakers: list[str | None]
     domain: str | None = None
+    session: int = 1
 
     def spoken(self) -> Dialogue:
         """Return the dialogue without its turns that have no text."""
@@ -58,8 +63,8 @@ def dialogue(record: Mapping[str, Any]) -> Dialogue:
     key, turns = field_of_turns(record)
     try:  # the common dialect, fast
         texts = [t["text"].strip() for t in turns]
-        speakers = [None if t["speaker"] == "" else t["speaker"] for t in turns]
-        common = None not in speakers and are_names(speakers)
+        speakers = [t["speaker"] if t["speaker"].strip() else None for t in turns]
+        common = None not in speakers
     except (KeyError, TypeError, AttributeError):
         common = False
     if not common:
@@ -74,6 +79,11 @@ def dialogue(record: Mapping[str, Any]) -> Dialogue:
 def known_by(name: str | None, texts: Iterable[str]) -> str:
     """Return what chance knows a dialogue by: its name, else its texts. Same text, same part."""
     return "\n".join(texts) if name is None else name
+
+
+def uncut(identity: str, session: int) -> str:
+    """Return what a dialogue was called before --session-gap cut it: its sessions share a part."""
+    return identity.removesuffix(f"#{session}") if session > 1 else identity
 
 
 def naming(record: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...]]:
@@ -155,17 +165,18 @@ def identity_of(value: Any, field: str) -> str | None:
     if value is None or value != value:
         return None
     name(value, field)
-    return str(value)
+    return called(value)
 
 
 def called(value: Any) -> str | None:
     """Return an id or a speaker's name as text.
 
-    Numbers and booleans are names, too; gaps in a column of numbers, and what has parts, are none.
+    Numbers and booleans are names, too; blanks, gaps in a column of numbers, and what has parts,
+    are none.
     """
-    if isinstance(value, str) or value is None:
-        return value
-    if isinstance(value, dict | list):
+    if isinstance(value, str):
+        return value if value.strip() else None
+    if isinstance(value, dict | list | None):
         return None
     if isinstance(value, bool):
         return str(value).lower()
@@ -188,6 +199,16 @@ def speaker_of(value: Any, where: str) -> str | None:
     return called(value)
 
 
+def key_of_speaker(turn: Mapping[str, Any]) -> str | None:
+    """Return which field of a turn tells who speaks: the first that says something, if one does."""
+    there = [key for key in SPEAKER_KEYS if key in turn]
+    return next((key for key in there if turn[key] is not None and not _is_blank(turn[key])), None)
+
+
+def _is_blank(value: Any) -> bool:
+    return isinstance(value, str) and not value.strip()
+
+
 def _turn(turn: Any, where: str) -> tuple[str, str | None]:
     if isinstance(turn, str | None):
         return (turn or "").strip(), None
@@ -199,5 +220,5 @@ def _turn(turn: Any, where: str) -> tuple[str, str | None]:
     text = "" if turn[key] is None else turn[key]  # as tables write what is not there
     if not isinstance(text, str):
         raise BadRecord(f"{where}.{key}: expected a string, got {json_kind(text)}")
-    speaker = next((turn[k] for k in SPEAKER_KEYS if turn.get(k) not in (None, "")), None)
-    return text.strip(), speaker_of(speaker, f"{where}.speaker")
+    said_by = key_of_speaker(turn)
+    return text.strip(), speaker_of(turn[said_by], f"{where}.{said_by}") if said_by else None

@@ -76,11 +76,6 @@ def are_texts(values: list[Any]) -> bool:
     return True
 
 
-def are_names(values: list[Any]) -> bool:
-    """Tell whether all values are texts, or null."""
-    return are_texts(values) or all(value is None or type(value) is str for value in values)
-
-
 def turns(value: Any, where: str) -> None:
     """A list of texts, or of objects with a text."""
     if not isinstance(value, list):

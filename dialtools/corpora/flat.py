@@ -25,6 +25,7 @@ class FlatTurns:
         ids: (D,) strings; null for those without a name.
         lines: (D,) the line or row where each begins.
         sizes: (D,) turns of each.
+        sessions: (D,) which part of a longer one each is, from 1.
         facts: (D,) what the pairs of a dialogue carry besides, by the name of the field.
     """
 
@@ -33,6 +34,7 @@ class FlatTurns:
     ids: pa.StringArray
     lines: np.ndarray
     sizes: np.ndarray
+    sessions: np.ndarray
     facts: dict[str, pa.Array] = field(default_factory=dict)
 
     @classmethod
@@ -46,7 +48,7 @@ class FlatTurns:
         speakers: list[str | None] = []
         ids: list[str | None] = []
         domains: list[str | None] = []
-        lines, sizes = [], []
+        lines, sizes, sessions = [], [], []
         for line, talk in talks:
             texts += talk.texts
             speakers += talk.speakers
@@ -54,12 +56,14 @@ class FlatTurns:
             domains.append(talk.domain)
             lines.append(line)
             sizes.append(len(talk.texts))
+            sessions.append(talk.session)
         return cls(
             pa.array(texts, pa.string()),
             pa.array(speakers, pa.string()),
             pa.array(ids, pa.string()),
             np.asarray(lines, np.int64),
             np.asarray(sizes, np.int64),
+            np.asarray(sessions, np.int64),
             {DOMAIN: pa.array(domains, pa.string())} if domain else {},
         )
 
@@ -105,6 +109,7 @@ class FlatTurns:
             self.ids.take(these),
             self.lines[dialogues],
             sizes,
+            self.sessions[dialogues],
             {name: values.take(these) for name, values in self.facts.items()},
         )
 

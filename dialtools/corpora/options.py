@@ -5,7 +5,6 @@ Their columns, times, sessions and speakers.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 
@@ -170,13 +169,6 @@ class LogOptions:
         named = {"--speaker-map": self.roles.keys() - {EVERY_OTHER}}
         for flag, names in (named | {"--drop-speaker": self.dropped_speakers}).items():
             yield from ((name, flag) for name in sorted(names - met))
-
-    def uncut(self, identity: str) -> str:
-        """Return the id that a dialogue had before --session-gap cut it.
-
-        By it all its sessions go to one part of a split.
-        """
-        return re.sub(r"#\d+$", "", identity) if self.session_gap else identity
 
     def format_of(self, path: str, chosen: str | None) -> str | None:
         """Return the format that is asked for: lines that begin with who speaks are plain text."""

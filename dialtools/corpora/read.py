@@ -27,7 +27,7 @@ from dialtools.corpora.logs import log_records, shown_records
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues, spoken_records
 from dialtools.corpora.published import corpus_chunks, corpus_of, each_file
-from dialtools.corpora.shape import OF_CHATS, Shaper
+from dialtools.corpora.shape import OF_CHATS, Session, Shaper
 from dialtools.corpora.table import table_chunks
 from dialtools.shown import listed
 from dialtools.streams.bytesio import display_name
@@ -185,18 +185,19 @@ def dialogues(
                 tally.drop(WITHOUT_TEXT, len(talk.texts) - len(said.texts))
                 yield number, said
             else:
-                yield from [(number, dialogue(part)) for part in shape(found)]
+                parts = [(dialogue(part), session) for part, session in shape(found)]
+                yield from [(number, talk._replace(session=session)) for talk, session in parts]
         except BadRecord as error:
             _reject(policy, chunk, number, error, record)
 
 
 def dialogue_records(
     chunk: Chunk, policy: Policy, logs: LogOptions, tally: Tally
-) -> Iterator[tuple[int, dict[str, Any]]]:
+) -> Iterator[tuple[int, Session]]:
     """Yield each dialogue record in one shape, with its other fields, and its line or row."""
     if chunk.plain and not (logs.speaker_prefix or logs.reading):
         for number, talk in plain_dialogues(chunk, policy):
-            yield number, {"turns": [{"text": text} for text in talk.texts]}
+            yield number, Session({"turns": [{"text": text} for text in talk.texts]})
         return
     shape = Shaper(logs, tally)
     read = _read(chunk, policy, logs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from dialtools.chance import stable_hash
 from dialtools.corpora.chat import ASSISTANT, CHATS, SYSTEM
@@ -19,6 +19,7 @@ from dialtools.corpora.dialogues import (
     SPEAKER_KEYS,
     WITHOUT_TEXT,
     field_of_turns,
+    key_of_speaker,
     key_of_turns,
     naming,
     speaker_of,
@@ -36,6 +37,13 @@ NO_TURNS = {
     "tool": "turns of tools",
     "function": "turns of tools",
 }
+
+
+class Session(NamedTuple):
+    """A dialogue record, and which part of a longer one it is, from 1."""
+
+    record: dict[str, Any]
+    number: int = 1
 
 
 class Shaper:
@@ -59,9 +67,7 @@ class Shaper:
         self.tally = tally
         self.idle = not self.roles and not self.dropped and not self.gap
 
-    def __call__(
-        self, record: Mapping[str, Any], *, nulls: bool = True
-    ) -> Iterator[dict[str, Any]]:
+    def __call__(self, record: Mapping[str, Any], *, nulls: bool = True) -> Iterator[Session]:
         """Yield {"id"?, ..., "turns": [{"speaker"?, "text", ...}]}, one a session.
 
         Args:
@@ -82,10 +88,10 @@ class Shaper:
             identity = _known_by(turns)
         for number, session in enumerate(sessions, 1):
             if identity is None:
-                yield {**rest, "turns": session}
+                yield Session({**rest, "turns": session})
                 continue
             name = identity if number == 1 else f"{identity}#{number}"
-            yield {"id": name, **rest, "turns": session}
+            yield Session({"id": name, **rest, "turns": session}, number)
 
     def _turns(self, turns: list[Any], key: str) -> tuple[list[dict[str, Any]], list[float]]:
         """Return the turns that are left, and with a gap the time of each."""
@@ -162,7 +168,7 @@ def as_turns(record: Mapping[str, Any], tally: Tally) -> Mapping[str, Any]:
     """
     if key_of_turns(record) not in OF_CHATS:
         return record
-    return next(Shaper(LogOptions(), tally)(record))
+    return next(Shaper(LogOptions(), tally)(record)).record
 
 
 def _known_by(turns: list[dict[str, Any]]) -> str:
@@ -191,10 +197,11 @@ def _taken_apart(
     silent = chat and _role(turn) in (ASSISTANT, *NO_TURNS)  # it may call a tool, and say nothing
     if text_key is None and not silent:
         raise BadRecord(f'{where}: no "text"')
-    speaker_key = next((k for k in SPEAKER_KEYS if k in turn), None)
+    speaker_key = key_of_speaker(turn)
     speaker = speaker_of(turn[speaker_key], f"{where}.{speaker_key}") if speaker_key else None
     text = _text(turn.get(text_key), f"{where}.{text_key}")
-    rest = {k: v for k, v in turn.items() if k not in (text_key, speaker_key)}
+    taken = (text_key, speaker_key, SPEAKER_KEYS[0])  # the last may be blank beside another
+    rest = {k: v for k, v in turn.items() if k not in taken}
     return text, speaker, rest
 
 

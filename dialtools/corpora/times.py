@@ -17,10 +17,14 @@ from dialtools.streams.carried import Carried
 
 SPREADSHEET = re.compile(
     r"(\d{1,4})([/.-])(\d{1,2})\2(\d{1,4})"  # three numbers with one separator
-    r"(?:[ T,]+(\d{1,2})[:.](\d{2})(?:[:.](\d{2})(?:[.,]\d+)?)?\s*([ap])?\.?(?:m\.?)?)?",
+    r"(?:[ T,]+(\d{1,2})[:.](\d{2})(?:[:.](\d{2})(?:[.,](\d+))?)?\s*([ap])?\.?(?:m\.?)?)?",
     re.IGNORECASE,
 )
 NUMBER = re.compile(r"\s*+[+-]?(?:\d++\.?\d*+|\.\d++)(?:e[+-]?\d++)?\s*+", re.ASCII | re.IGNORECASE)
+DURATION = re.compile(r"PT([+-]?\d+(?:\.\d+)?)S", re.ASCII)
+"""As records have the durations of a table."""
+CLOCK = re.compile(r"\s*(?:(\d{1,4}):)?(\d{1,4}):(\d{2}(?:[.,]\d+)?)\s*", re.ASCII)
+"""h:mm:ss or m:ss; of h:mm alone the order is the same."""
 ZONE = re.compile(r"(?<!\s)\s*+(?:(Z|UTC|GMT)|([+-]\d{2}(?::?\d{2})?))$", re.IGNORECASE)
 OF_TEXT = 2
 """The kind of a rank by text alone, after numbers and times."""
@@ -79,7 +83,7 @@ def rank(value: Any, style: str | None = None) -> tuple[int, float, str]:
     """
     if isinstance(value, Carried):
         value, style = str(value), None
-    count = None if style and "%" in style else number(value)
+    count = None if style and "%" in style else _count(value)
     if count is not None:
         return (0, count, "")
     try:
@@ -91,8 +95,21 @@ def rank(value: Any, style: str | None = None) -> tuple[int, float, str]:
         return (OF_TEXT, 0.0, "" if value is None else str(value))
 
 
+def _count(value: Any) -> float | None:
+    """Return a number, or the seconds of a time of day or since a beginning; else None."""
+    if isinstance(value, str) and (clock := CLOCK.fullmatch(value)):
+        hours, minutes, rest = clock.groups()
+        return int(hours or 0) * 3600 + int(minutes) * 60 + float(rest.replace(",", "."))
+    return number(value)
+
+
 def number(value: Any) -> float | None:
-    """Return a finite number, or the one that a text is; whole numbers keep all their digits."""
+    """Return a finite number, or the one that a text is; whole numbers keep all their digits.
+
+    Of a duration it is its seconds.
+    """
+    if isinstance(value, str) and (duration := DURATION.fullmatch(value)):
+        value = duration[1]
     is_text_of_number = isinstance(value, str) and NUMBER.fullmatch(value)
     if type(value) not in (int, float) and not is_text_of_number:
         return None
@@ -145,7 +162,7 @@ def _text(text: str, style: str | None) -> float:
 
 
 def _spreadsheet(parts: re.Match[str], text: str, style: str | None) -> float:
-    first, _, second, third, hour, minute, second_of_time, half = parts.groups()
+    first, _, second, third, hour, minute, second_of_time, fraction, half = parts.groups()
     if len(first) < 4 and len(third) not in (2, 4):  # 1.2.3 is no date
         raise BadTime(f"expected a time, got {quoted(text)}")
     if len(first) > 2:
@@ -164,7 +181,8 @@ def _spreadsheet(parts: re.Match[str], text: str, style: str | None) -> float:
         hours = hours % 12 + (12 if half.lower() == "p" else 0)
     clock = (hours, int(minute or 0), int(second_of_time or 0))
     try:
-        return _since_1970(datetime(_full_year(year), int(month), int(day), *clock))
+        whole = _since_1970(datetime(_full_year(year), int(month), int(day), *clock))
+        return whole + float(f"0.{fraction or 0}")
     except ValueError as error:
         manner = f", read {style}" if style else ""
         raise BadTime(f"{quoted(text)}: {error}{manner}") from None

@@ -16,7 +16,7 @@ import numpy as np
 
 from dialtools.chance import share, split_of, stable_hash
 from dialtools.corpora.by_dialogue import Row, by_dialogue
-from dialtools.corpora.dialogues import Dialogue
+from dialtools.corpora.dialogues import Dialogue, uncut
 from dialtools.corpora.flat import FlatTurns
 from dialtools.corpora.logs import probe
 from dialtools.pairs.chunk import by_part, consecutive, digests_of
@@ -83,7 +83,8 @@ def _of_chunk(chunk: Chunk, *, options: PairOptions) -> Answered:
         if key in ("", SLOT):
             tally.drop("answered by names or numbers alone")
             continue
-        part = split_of(options.uncut(names[d]), options.shares, seed=options.seed) or ""
+        whole = uncut(names[d], int(turns.sessions[d]))
+        part = split_of(whole, options.shares, seed=options.seed) or ""
         if options.split and not part:
             tally.drop("outside the split")
             continue

@@ -11,7 +11,7 @@ import numpy as np
 
 from dialtools.chance import split_of
 from dialtools.corpora.block import read_block
-from dialtools.corpora.dialogues import DOMAIN, WITHOUT_TEXT, Dialogue
+from dialtools.corpora.dialogues import DOMAIN, WITHOUT_TEXT, Dialogue, uncut
 from dialtools.corpora.flat import FlatTurns, running
 from dialtools.corpora.logs import FIRST_TEXTS, probe
 from dialtools.corpora.read import dialogues
@@ -97,7 +97,7 @@ def _within_split(
     if not options.split:
         return pairs, np.zeros(len(pairs), np.int64)
     numbers = {name: number for number, name in enumerate(options.shares)}
-    dialogues = map(options.uncut, names_or_texts(turns))
+    dialogues = map(uncut, names_or_texts(turns), turns.sessions.tolist())
     names = (split_of(name, options.shares, seed=options.seed) for name in dialogues)
     of_dialogue = np.array([numbers.get(name or "", -1) for name in names], np.int64)
     parts = of_dialogue[pairs.dialogue]

@@ -15,6 +15,7 @@ from dialtools.corpora.dialogues import (
     field_of_turns,
     key_of_turns,
     known_by,
+    uncut,
     whose,
 )
 from dialtools.corpora.fields import FIRST, SECOND, BadRecord
@@ -29,8 +30,8 @@ from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.tally import Tally
 
 Record = dict[str, Any]
-Members = tuple[str, list[Record]]
-"""What a dialogue is known by, and the records that it becomes."""
+Members = tuple[str, list[Record], int]
+"""What a dialogue is known by, the records that it becomes, and which session it is."""
 
 
 def convert_chunk(chunk: Chunk, *, options: PairOptions) -> Mined:
@@ -40,11 +41,11 @@ def convert_chunk(chunk: Chunk, *, options: PairOptions) -> Mined:
     lines: dict[str, list[bytes]] = {part: [] for part in options.shares or ("",)}
     numbers = {part: number for number, part in enumerate(lines)}
     parts: list[int] = []
-    for identity, members in _KINDS[options.kind](chunk, options, policy, tally):
+    for identity, members, session in _KINDS[options.kind](chunk, options, policy, tally):
         tally.sources += 1
         part = ""
         if options.shares:
-            part = split_of(options.uncut(identity), options.shares, seed=options.seed)
+            part = split_of(uncut(identity, session), options.shares, seed=options.seed)
         if part is None:
             tally.drop("outside the split", len(members))
         elif not _is_sampled(identity, options):
@@ -67,13 +68,16 @@ def _dialogues(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> Iterator[Members]:
     """Yield each dialogue as its record."""
-    for _, record in dialogue_records(chunk, policy, options, tally):
+    for _, (record, session) in dialogue_records(chunk, policy, options, tally):
         turns = record["turns"]
         probe((turn["text"] for turn in turns), tally, plain=chunk.plain)
         if len(turns) < options.min_turns or not turns:
             tally.drop("of too few turns")
         else:
-            yield known_by(record.get("id") or None, (turn["text"] for turn in turns)), [record]
+            record["turns"] = turns[: options.first]
+            tally.drop("turns beyond --first", len(turns) - len(record["turns"]))
+            identity = known_by(record.get("id") or None, (turn["text"] for turn in turns))
+            yield identity, [record], session
 
 
 def _utterances(
@@ -97,7 +101,7 @@ def _utterances(
             policy.reject(Where(chunk.name, number), str(error), record)
         else:
             probe((made.get("text"),), tally)
-            yield name, [made]
+            yield name, [made], 1
 
 
 def _standing_alone(record: Record) -> tuple[str, Record]:
@@ -122,7 +126,7 @@ def _standing_alone(record: Record) -> tuple[str, Record]:
 
 def _turns(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> Iterator[Members]:
     """Yield the turns of each dialogue with the fields that the dialogue has."""
-    for identity, (talk,) in _dialogues(chunk, options, policy, tally):
+    for identity, (talk,), session in _dialogues(chunk, options, policy, tally):
         shared = {key: value for key, value in talk.items() if key not in ("id", "turns")}
         if "id" in talk:
             shared["dialogue_id"] = talk["id"]
@@ -132,6 +136,7 @@ def _turns(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> 
                 {**shared, "turn": i, **_said(turn, {"turn", *shared})}
                 for i, turn in enumerate(talk["turns"])
             ],
+            session,
         )
 
 

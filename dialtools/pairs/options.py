@@ -140,6 +140,15 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         help="leave out dialogues with fewer turns (after joining)",
         not_with=("kind", OF_TEXTS),
     )
+    first: int | None = option(
+        None,
+        metavar="N",
+        parse=at_least(1),
+        group=MORE,
+        help="write the first N turns of a dialogue only, counted after --drop-speaker; 1 is "
+        "what it begins with",
+        goes_with=("kind", RECORDS),
+    )
     per_answer: int = option(
         PER_ANSWER,
         metavar="N",

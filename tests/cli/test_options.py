@@ -207,8 +207,9 @@ TAKEN = {  # of the probes, by what they are tried on
         max-steps micro-batch-tokens min-turns min-words most patience
         range-min runners-up seed stability threads
         train-seed validate-every window""",
-    "1 2 3 4 5": """batch batch-size checkpoint-every clusters context-turns dimensions epochs jobs
-        k layers limit mask-most matryoshka max-per-template max-words min-count min-samples nearest
+    "1 2 3 4 5": """batch batch-size checkpoint-every clusters context-turns dimensions epochs
+        first jobs k layers limit mask-most matryoshka max-per-template max-words min-count
+        min-samples nearest
         nearest-templates negatives neighbours nproc num-negatives parts per-answer per-text
         patience permutations positives range-max restarts runs shard-rows
         shots snapshot-every top top-k turns under-tokens validate-every window workers""",

@@ -95,6 +95,7 @@ def test_the_plain_dialect_is_read(end: bytes):
     assert same(lines(*({**talk, "dialogue_id": "d"} for talk in nameless)))
     unsaid = {"id": "a", "turns": [{"speaker": "", "text": "b"}, {"speaker": "x", "text": "c"}]}
     assert same(lines(unsaid)), "an empty name is nobody's"
+    assert same(lines({"turns": [{"speaker": "\u2003 ", "text": "b"}]})), "nor is one of blanks"
     role = {"id": "a", "turns": [{"speaker": "", "role": "user", "text": "b"}]}
     assert not same(lines(role)), "another field may say it"
     assert not same(lines({**unsaid, "id": " "}, unsaid)), "blanks are no name"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import shlex
 import subprocess
 from collections.abc import Callable, Sequence
@@ -348,7 +349,7 @@ def test_the_sessions_of_a_dialogue_go_to_one_part_of_a_split(
     tmp_path: Path, scripts: Path, kind: str
 ):
     rows = ["dialogue_id,text,sent"]
-    for dialogue in range(40):
+    for dialogue in (*range(20), *(f"#{ticket}" for ticket in range(20))):
         for hour, text in enumerate(["ab", "cd", "ef", "gh"]):
             seconds = 3600 * hour
             rows.append(f"{dialogue},{text},{seconds}")
@@ -368,10 +369,11 @@ def test_the_sessions_of_a_dialogue_go_to_one_part_of_a_split(
         [orjson.loads(line)[key] for line in (tmp_path / f"{part}.jsonl").read_bytes().splitlines()]
         for part in ("train", "test")
     )
-    assert len(train) + len(test) == 160 and any("#4" in name for name in train)
-    assert not {name.partition("#")[0] for name in train} & {
-        name.partition("#")[0] for name in test
-    }
+    assert len(train) + len(test) == 160 and any(name.endswith("#4") for name in train)
+    whole = [{re.match(r"#?\d+", name)[0] for name in part} for part in (train, test)]
+    assert not whole[0] & whole[1]
+    # the number of a ticket is its name, and no session of one whose name is empty
+    assert all(any(name.startswith("#") for name in part) for part in whole)
 
 
 def test_the_sessions_of_a_dialogue_without_a_name_stay_together_too(tmp_path: Path, scripts: Path):
@@ -520,7 +522,7 @@ def test_shuffled_rows_give_the_dialogues_of_sorted_ones(
         return {
             r["id"]: r
             for chunk in chunks
-            for _, r in dialogue_records(chunk, policy, logs, Tally())
+            for _, (r, _) in dialogue_records(chunk, policy, logs, Tally())
         }
 
     together = sorted(rows, key=lambda row: row["dialogue_id"])

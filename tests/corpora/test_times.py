@@ -43,6 +43,7 @@ def test_one_moment_in_many_words(value):
     [
         ("31/12/2024 14:05", "day-first"),
         ("31.12.24 14:05:00", "day-first"),
+        ("31.12.24 14:05:00.0", "day-first"),
         ("12/31/2024 2:05 PM", "month-first"),
         ("12-31-2024, 2:05 p.m.", "month-first"),
         ("2024-12-31 14:05", "day-first"),
@@ -86,6 +87,18 @@ def test_a_date_reads_the_same_in_every_style(moment):
         moment.replace(tzinfo=UTC).timestamp()
     }
     assert seconds(date(2024, 12, 31)) < NEW_YEARS_EVE
+
+
+def test_lengths_and_times_of_day_are_in_order_to_the_last_digit():
+    for values in (
+        ("PT-1.5S", "PT3S", "PT20.000S", "PT100S"),
+        ("0:05", "9:59", "59:59", "1:00:00,5", "1:00:00,75", "10:00:00"),
+        ("09:05:00", "9:06:00", "10:00:00"),
+    ):
+        assert sorted({*values}, key=rank) == [*values]
+    assert seconds("PT20.5S") == 20.5
+    early, late = "31/12/2024 14:05:01.1", "31/12/2024 14:05:01.25"
+    assert seconds(early, "day-first") < seconds(late, "day-first")
 
 
 def test_order_is_by_value_then_time_then_text():

@@ -11,7 +11,7 @@ import pytest
 
 from dialtools.augment.job import Augment
 from dialtools.augment.options import AugmentOptions
-from dialtools.corpora.dialogues import dialogue, identity_of, naming
+from dialtools.corpora.dialogues import called, dialogue, identity_of, naming
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.shape import Shaper
 from dialtools.freq.places import Places
@@ -35,7 +35,7 @@ def test_what_is_no_name_hides_no_other(nothing: object):
 def test_a_field_that_is_not_asked_for_the_name_is_carried_along_whatever_it_holds():
     record = {"id": "a", "dialogue_id": {"b": 1}, "turns": TURNS}
     assert naming(record) == ("a", ("id",)) and dialogue(record).id == "a"
-    (shaped,) = Shaper(LogOptions(), Tally())(record)
+    ((shaped, _),) = Shaper(LogOptions(), Tally())(record)
     assert (shaped["id"], shaped["dialogue_id"]) == ("a", {"b": 1})
     assert naming({"dialogue_id": "d", "id": None}) == ("d", ("id", "dialogue_id"))
 
@@ -50,6 +50,17 @@ def test_a_speaker_without_a_name_is_nobody():
     said = {"text": "a", "speaker": None, "role": "user"}
     assert dialogue({"turns": [said]}).speakers == ["user"]
     assert role_of("") == role_of(" ") == UNKNOWN
+    for blank in ("", " ", None):
+        beside = {"turns": [{"speaker": blank, "role": "user", "text": "a"}]}
+        ((shaped, _),) = Shaper(LogOptions(), Tally())(beside)
+        assert shaped["turns"] == [{"speaker": "user", "text": "a"}]
+        assert dialogue(beside).speakers == ["user"]
+        assert called(blank) is None
+
+
+def test_a_whole_number_of_a_column_with_gaps_is_a_name_without_a_fraction():
+    assert identity_of(7.0, "id") == identity_of(7, "id") == "7"
+    assert identity_of(7.5, "id") == "7.5"
 
 
 def test_a_null_of_a_turn_does_not_hide_what_its_dialogue_says():

@@ -507,7 +507,7 @@ def test_a_summary_tells_what_each_input_gives_and_writes_no_pairs(tmp_path: Pat
 
 def test_speakers_are_joined_before_turns_are_counted():
     talk = Dialogue("d", ["a", "b", "c"], ["u", "u", "s"])
-    assert merged(talk) == ("d", ["a b", "c"], ["u", "s"], None)
+    assert merged(talk) == Dialogue("d", ["a b", "c"], ["u", "s"])
     unknown = Dialogue("d", ["a", "b", "c", "d"], [None, None, "s", None])
     assert merged(unknown) == unknown
     turns = [{"speaker": s, "text": t} for s, t in zip("uus", "abc", strict=True)]
@@ -892,10 +892,30 @@ def test_utterances_are_drawn_by_their_id_or_by_their_text(seed: int):
     assert made.tally.dropped["of too few turns"] == 2 and made.tally.sources == 1
 
 
+def test_what_a_speaker_begins_with_is_the_first_turn_that_others_do_not_take_away():
+    said = [("desk", "hello"), ("kim", "lost card"), ("desk", "which?"), ("kim", "visa")]
+    talk = {"id": "d", "turns": [{"speaker": who, "text": text} for who, text in said]}
+    chunk = Chunk("x", 1, "rows", [talk, {"id": "e", "turns": ["alone"]}, {"text": "no dialogue"}])
+
+    def texts(**flags) -> list[tuple]:
+        made = convert_chunk(chunk, options=PairOptions(kind="utterance", **flags))
+        rows = [orjson.loads(line) for line in made.payloads[""].blob.splitlines()]
+        return [(row.get("turn"), row["text"]) for row in rows]
+
+    alone = [(0, "alone"), (None, "no dialogue")]
+    assert texts(first=1) == [(0, "hello"), *alone]
+    assert texts(first=1, drop_speaker=("desk",)) == [(0, "lost card"), *alone]
+    assert texts(first=3, min_turns=4) == [*enumerate(["hello", "lost card", "which?"]), alone[1]]
+    of_dialogues = PairOptions(kind="dialogue", first=2)
+    made = convert_chunk(Chunk("x", 1, "rows", [talk]), options=of_dialogues)
+    assert orjson.loads(made.payloads[""].blob)["turns"] == talk["turns"][:2]
+    assert made.tally.dropped == {"turns beyond --first": 2}
+
+
 def test_the_published_readers_worked_by_hand():
     talk = Dialogue("d", list("abcdef"), ["user", "s"] * 3)
     # (system, user) turns: ("", a), (b, c), (d, e); f waits for a user; the last comes as it is new
-    assert tod_bert_turns(talk) == ("d", list("abcde"), ["user", "s", "user", "s", "user"], None)
+    assert tod_bert_turns(talk) == Dialogue("d", list("abcde"), ["user", "s", "user", "s", "user"])
     again = Dialogue("d", list("abBc"), ["user", "s", "s", "user"])
     assert tod_bert_turns(again).texts == ["a", "B", "c"]
     said = Dialogue("d", ["hi", "Bye", "x", "BYE", "y"], ["user", "s", "user", "s", "user"])
