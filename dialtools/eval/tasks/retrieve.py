@@ -91,9 +91,8 @@ def _list_scores(
     part: Embeddings, lists: Lists, setting: str, options: RetrieveOptions
 ) -> list[Score]:
     if not len(lists.queries):
-        raise DataError(
-            f"no query has both positives and negatives among its {len(part)} rows", where=part.name
-        )
+        rows = counted(len(part), "row")
+        raise DataError(f"{rows}: no query has both positives and negatives", where=part.name)
     telling = (options.label, options.text)
     facts = about("retrieve", part, setting, options, rows=lists.queries, also=telling)
     cosine = similarities(one_vector_a_text(part, options.text), lists)
