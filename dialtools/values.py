@@ -162,6 +162,8 @@ positive = bounded(above=0)
 not_negative = bounded(low=0)
 fraction = bounded(above=0, high=1)
 """Of what must have a part, and may be the whole."""
+part = bounded(above=0, below=1)
+"""Of what must have a part, and must leave another."""
 share = bounded(low=0, high=1)
 share_below_one = bounded(low=0, below=1)
 """Of what is taken away, and must leave something: dropout, rows held out."""

@@ -19,8 +19,8 @@ from dialtools.values import (
     delimiter,
     either,
     encoding,
-    fraction,
     name_list,
+    part,
     seconds,
     speaker_roles,
     time_pattern,
@@ -220,7 +220,7 @@ class TestShareOptions:
     test_share: float | None = option(
         None,
         metavar="X",
-        parse=fraction,
+        parse=part,
         group="Input",
         help="use this share of each label's rows for testing, drawn by --seed, and the rest "
         "for training, whatever their split says (DSE: 0.1 of SNIPS, 0.15 of HWU64)",

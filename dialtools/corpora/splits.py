@@ -13,6 +13,7 @@ from typing import Any
 from dialtools.chance import share as share_of
 from dialtools.errors import DataError, nearest
 from dialtools.shown import listed, quoted
+from dialtools.streams.tally import counted
 
 VALIDATION = ("validation", "validate", "valid", "val", "dev")
 """How a split of validation rows is usually called; where a file has several, the first."""
@@ -87,12 +88,18 @@ def tested_of_labels(
 
     Which they are a stable hash of their names draws, their texts say, so that their order does
     not matter. DSE tests a tenth of each class of SNIPS, and 15 % of HWU64's (app. B.2).
+
+    Raises:
+        DataError: if no label has enough rows for one.
     """
     tested = [False] * len(labels)
     for rows in rows_by_split(labels).values():
         drawn = sorted(rows, key=lambda row: share_of(names[row], seed=seed))
         for row in drawn[ceil((1 - share) * len(rows) - 1e-9) :]:
             tested[row] = True
+    if not any(tested):
+        needed = counted(ceil(1 / share), "row")
+        raise DataError(f"--test-share {share:g}: no label has {needed}, of which one is tested")
     return tested
 
 

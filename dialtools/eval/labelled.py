@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dialtools.corpora import fields
+from dialtools.corpora import fields, splits
 from dialtools.errors import DataError
 from dialtools.metrics.space import unit
 from dialtools.streams.vectors import Embeddings
@@ -32,6 +32,12 @@ class Labelled:
 def known(labels: Iterable[Any]) -> list[Any]:
     """Return labels, None for one that is not known."""
     return [label if fields.is_known(label) else None for label in labels]
+
+
+def numbers(labels: Sequence[Any]) -> np.ndarray:
+    """Return (N,) an integer from 0 on for each label, -1 for one that is not known."""
+    found = known(labels)
+    return np.where([label is None for label in found], -1, splits.numbered(found))
 
 
 def labelled_rows(

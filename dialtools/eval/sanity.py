@@ -145,9 +145,9 @@ def repeated(train: Sequence[str], test: Sequence[str]) -> np.ndarray:
 def note_on_rows(data: Mapping[str, Any]) -> str:
     """Return what a user should know of the rows (`data` of a score), in a line."""
     train, leakage = data["train"], data.get("leakage")
-    sizes = dict.fromkeys((train["smallest"], train["largest"]))
-    rows = " to ".join(f"{size:,}" for size in sizes)
-    classes = f"{counted(train['classes'], 'class')}, {rows} training rows each"
+    least = f"{train['smallest']:,} to " if train["smallest"] < train["largest"] else ""
+    rows = f"{least}{counted(train['largest'], 'training row')}"
+    classes = f"{counted(train['classes'], 'class')}, {rows} each"
     if leakage is None:
         unknown = "no texts here, so whether test rows occur in training is not known"
         return f"{classes}; {unknown} (dial-embed --keep all)"

@@ -55,25 +55,21 @@ def alignment(vectors_ND: np.ndarray, classes_N: np.ndarray) -> float:
     return float((sizes * lengths - (sums**2).sum(1)).sum() / pairs) if pairs else math.nan
 
 
-def cosines(
-    vectors_ND: np.ndarray, classes_N: np.ndarray | None = None
-) -> tuple[float, float, float]:
-    """Return the mean cosine over all pairs, over pairs of one class, and over pairs of two."""
+def mean_cosine(vectors_ND: np.ndarray) -> float:
+    """Return the mean cosine over all pairs."""
+    return cosines(vectors_ND, np.zeros(len(vectors_ND), np.int64))[0]
+
+
+def cosines(vectors_ND: np.ndarray, classes_N: np.ndarray) -> tuple[float, float]:
+    """Return the mean cosine over pairs of one class, and over pairs of two."""
     n = len(vectors_ND)
-    pairs = n * (n - 1)
     # of sums over pairs, those of a row with itself are taken off
     squares = float((vectors_ND.astype(np.float64) ** 2).sum())
     total = float((vectors_ND.sum(0, dtype=np.float64) ** 2).sum()) - squares
-    if classes_N is None:
-        return _ratio(total, pairs), math.nan, math.nan
     sums, sizes = _sums(vectors_ND, classes_N)
     inside = float((sums**2).sum()) - squares
-    pairs_inside = float((sizes * (sizes - 1)).sum())
-    return (
-        _ratio(total, pairs),
-        _ratio(inside, pairs_inside),
-        _ratio(total - inside, pairs - pairs_inside),
-    )
+    pairs = float((sizes * (sizes - 1)).sum())
+    return _ratio(inside, pairs), _ratio(total - inside, n * (n - 1) - pairs)
 
 
 def _ratio(part: float, whole: float) -> float:

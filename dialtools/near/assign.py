@@ -22,6 +22,7 @@ from dialtools.streams.tally import counted
 from dialtools.streams.vector_files import embedding_parts, read_embeddings
 from dialtools.streams.vectors import Embeddings
 
+WRITTEN = ("assigned", "score", "runners_up")
 ROWS_AT_ONCE = 1024
 """Whose cosines with all examples are held."""
 
@@ -31,11 +32,13 @@ class Assigning:
 
     Attributes:
         notes: what is to be said of classes and thresholds.
+        replaced: fields of the rows that have the name of a new one.
     """
 
     def __init__(self, options: AssignOptions) -> None:
         self.options = options
         self.notes: list[str] = []
+        self.replaced: dict[str, None] = {}
         self.rows = self.near = self.nowhere = 0
         self.router = Router.load(options.router) if options.router else self._made()
 
@@ -222,6 +225,7 @@ class Assigning:
         somewhere_N = self._somewhere(part)
         near_N = somewhere_N & (score_NK[:, 0] >= router.thresholds[order_NK[:, 0]])
         kept = {name: part.columns[name] for name in part.kept(self.options.keep, usual(part))}
+        self.replaced |= dict.fromkeys(name for name in WRITTEN if name in kept)
         if not lines:
             kept = {name: scalars(values) for name, values in kept.items()}
         for i in range(len(part)):
@@ -243,5 +247,6 @@ class Assigning:
         """Return how many rows got a class."""
         none = f"; {self.rows - self.near:,} {self.router.none}" if self.rows > self.near else ""
         zeros = f"; {counted(self.nowhere, 'vector')} of zeros" if self.nowhere else ""
+        anew = f"; written anew: {', '.join(self.replaced)}" if self.replaced else ""
         classes = counted(len(self.router.labels), "class")
-        return f"{counted(self.rows, 'row')}, {classes}{none}{zeros}"
+        return f"{counted(self.rows, 'row')}, {classes}{none}{zeros}{anew}"

@@ -127,7 +127,7 @@ def names_of_scores() -> dict[str, set[str]]:
         "oos": {*oos.at_threshold(verdict, 0.5), *detection.MEASURES},
         "route": {*route.measures(np.arange(2), np.arange(2))},
         "select": {*selection(np.zeros((1, 2), np.int64))},
-        "act": {f"{name}-f1" for name in f1.AVERAGES},
+        "act": {f"{name}-f1" for name in (*f1.AVERAGES, "samples")},
         "retrieve": {*retrieve.METRICS, "same-of-K"},
         "cluster": {*clusterings.MEASURES},
         "space": {*space.measures(np.eye(3, dtype=np.float32), np.array([0, 0, 1]))},

@@ -199,8 +199,9 @@ TAKEN = {  # of the probes, by what they are tried on
         teacher-weight template-temperature""",
     "0 1e-9 0.5 1": "compress guide-margin mask-share sweep-compress warmup",
     "-1 0 1e-9 0.5 1": "guide-floor min-cosine",
+    "1e-9 0.5": "test-share",
     "0 1e-9 0.5": "dropout ema hold-out validation-share warmup",
-    "1e-9 0.5 1": "alpha half-at merge-with-start precision rates recall sample share test-share",
+    "1e-9 0.5 1": "alpha half-at merge-with-start precision rates recall sample share",
     "1 1.5 2 3 4 5": "perplexity",
     "1.5 2 3 4 5": "log-base",
     "0 1 2 3 4 5": """batch-tokens delimiter follow freeze hidden least-steps limit

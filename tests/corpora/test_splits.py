@@ -42,6 +42,9 @@ def test_of_each_label_a_share_is_tested_whatever_the_order_of_the_rows():
     assert by_label == [204, 207, 210, 210, 205, 205, 205], "the share, rounded down"
     backwards = splits.tested_of_labels(labels[::-1], names[::-1], 0.1, seed=0)
     assert backwards[::-1] == tested != splits.tested_of_labels(labels, names, 0.1, seed=1)
+    assert sum(splits.tested_of_labels(["a"] * 10, names[:10], 0.1, seed=0)) == 1
+    with pytest.raises(DataError, match="no label has 10 rows, of which one is tested"):
+        splits.tested_of_labels(["a"] * 9 + ["b"] * 9, names[:18], 0.1, seed=0)
 
 
 def test_a_split_that_no_row_has_is_refused_with_those_that_there_are():

@@ -124,7 +124,7 @@ def test_other_columns_and_labels_can_be_named(
     assert "has vectors of 3 texts" in command("entail", path, code=1).stderr
     assert "--labels: '0': name two" in command("entail", "--labels", "0", path, code=2).stderr
     none = command("entail", "--texts", "a,b", "--label", "gold", path, code=1).stderr
-    assert "no anchor has both" in none and "--labels names the labels" in none
+    assert "rows: no anchor has both" in none and "--labels names the labels" in none
 
 
 def test_parts_are_scored_apart(evaluate: Evaluate, tmp_path: Path):

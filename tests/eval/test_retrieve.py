@@ -179,7 +179,7 @@ def test_what_tells_nothing_is_said(command: Command, tmp_path: Path):
         embedding=FAN[:4],
     )
     assert (
-        "no query has both positives and negatives among its 4 rows"
+        "4 rows: no query has both positives and negatives"
         in command("retrieve", alone, code=1).stderr
     )
     wrong = write(tmp_path / "b.jsonl", [{"positives": [7], "negatives": [0]}], embedding=FAN[:1])

@@ -106,5 +106,5 @@ def test_lists_are_given_where_both_columns_are_there_else_made_by_bm25(tmp_path
     twice = (str(tmp_path / "r.jsonl"),) * 2
     with pytest.raises(ConfigError, match="lists of row numbers are of one file"):
         retrieve.evaluate(RetrieveOptions(inputs=twice))
-    with pytest.raises(DataError, match="no query has both positives and negatives among its 3"):
+    with pytest.raises(DataError, match="3 rows: no query has both positives and neg"):
         scored(tmp_path, [row | {"label": "a"} for row in rows])

@@ -77,12 +77,12 @@ def test_a_space_has_no_class_of_rows_without_a_label():
         rows = part({"embedding": matrix[:count]}, label=[*labels, *[None] * N][:count])
         return {score.metric: score.value for score in space._scores(rows, "", options)}
 
-    assert measured(N)["alignment"] == pytest.approx(measured(20)["alignment"])
-    assert measured(N)["intra-cosine"] == pytest.approx(measured(20)["intra-cosine"])
+    for metric in ("alignment", "intra-cosine", "inter-cosine", "margin"):
+        assert measured(N)[metric] == pytest.approx(measured(20)[metric])
 
 
 def test_of_rows_of_zeros_all_points_are_one():
-    assert space.measures(np.zeros((5, 3)), None)["uniformity"] == 0
+    assert space.measures(np.zeros((5, 3)), np.full(5, -1))["uniformity"] == 0
 
 
 def test_premises_that_are_not_known_are_not_one():

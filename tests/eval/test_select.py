@@ -192,7 +192,7 @@ def test_the_true_candidate_is_none_of_its_own_rivals_though_the_list_has_it_twi
     assert found.tolist() == [[0, {"drop": 0, "count": 1}[duplicates]]]
 
 
-def drawn(texts: list[str], candidates: int, seed: int = 0) -> list[list[int]]:
+def drawn(texts: list[str], candidates: int, duplicates: str = "drop") -> list[list[int]]:
     """Return the ranks of random sampling where every other response is nearer than the true one.
 
     A rank is then how many others were drawn.
@@ -200,15 +200,20 @@ def drawn(texts: list[str], candidates: int, seed: int = 0) -> list[list[int]]:
     rows = len(texts)
     vectors = {"context_embedding": 1 - np.eye(rows), "response_embedding": np.eye(rows)}
     options = SelectOptions(
-        inputs=("x",), sampling="random", candidates=candidates, seed=seed, text="says"
+        inputs=("x",),
+        sampling="random",
+        candidates=candidates,
+        text="says",
+        duplicates=duplicates,
     )
     return among_rows(Embeddings(vectors, {"says": texts}), options).tolist()
 
 
-def test_as_many_others_are_drawn_as_are_asked_for_and_none_that_says_the_same():
+def test_as_many_others_are_drawn_as_are_asked_for_and_what_says_the_same_where_it_counts():
     assert drawn(list("abcde"), 3) == [[2, 0]] * 5
     assert drawn(list("abcde"), 5) == [[4, 0]] * 5
     assert drawn(list("aaab"), 4) == [[1, 0]] * 3 + [[3, 0]]
+    assert drawn(list("aaab"), 4, "count") == [[3, 0]] * 4
 
 
 def test_the_queries_are_the_vectors_that_are_named_or_those_of_a_usual_name():

@@ -75,7 +75,8 @@ def test_what_cannot_be_correlated_is_said(command: Command, tmp_path: Path):
     vectors = np.random.default_rng(2).normal(size=(3, 4))
     both = {"text1_embedding": vectors, "text2_embedding": vectors[::-1]}
     for name, rows, says in (
-        ("one.jsonl", [{"score": 1}] * 3, "values of score of its 3 rows are equal"),
+        ("one.jsonl", [{"score": 1}] * 3, "3 rows: no two values of score differ"),
+        ("dev.jsonl", [{"score": 1, "split": "dev"}] * 3, "3 rows of dev: no two values of"),
         (
             "odd.jsonl",
             [{"score": 1}, {"score": "x"}, {"score": 2}],

@@ -55,6 +55,13 @@ def test_a_row_has_its_fields_its_class_its_score_and_the_runners_up(near: Near)
     assert done.stderr.decode().startswith("dialtools assign: 4 rows, 2 classes; 1 none (")
 
 
+def test_fields_that_are_written_anew_are_told(near: Near):
+    scored = [row | {"score": 7, "assigned": "west"} for row in ROWS]
+    done = near("assign", "r.jsonl", "--examples", "e.jsonl", r=scored, e=EXAMPLES)
+    assert rows(done)[0]["score"] < 7
+    assert "4 rows, 2 classes; written anew: assigned, score (" in done.stderr.decode()
+
+
 def test_a_vector_of_zeros_is_near_to_no_class(near: Near):
     blank = [*ROWS[:1], {"id": 0, "embedding": [0.0] * len(at(0))}]
     done = near("assign", "r.jsonl", "--examples", "e.jsonl", r=blank, e=EXAMPLES)

@@ -18,7 +18,8 @@ independent evidence.
 Scores:
 
 micro-f1 counts over all acts together, macro-f1 is the mean of the acts' own,
-weighted-f1 that mean by how often each act occurs.
+weighted-f1 that mean by how often each act occurs, and samples-f1 the mean of
+the rows' own.
 
 Rows of turns and ready-made rows:
 

@@ -113,6 +113,8 @@ class ClusterOptions(FindOptions, SplitOptions):
     vectors: str | None = restated(VectorsOptions, "vectors")
     part: str | None = restated(PartOptions, "part")
     train: str | None = restated(SplitOptions, "train", goes_with=OF_INDUCE)
+    test: str | None = restated(SplitOptions, "test")
+    split: str = restated(SplitOptions, "split")
     train_split: str = restated(SplitOptions, "train_split", goes_with=OF_INDUCE)
     test_split: str = restated(SplitOptions, "test_split", goes_with=OF_INDUCE)
     without: str | None = option(

@@ -108,23 +108,19 @@ class IntentOptions(LabelledOptions):
             "rows (TaDSE eq. 5)"
         ),
     )
-    validation: str | None = option(
-        None,
-        metavar="FILE",
-        group="Input",
-        help="embeddings to choose lambda on",
-        goes_with="sweep_compress",
-    )
-    validation_split: str | None = option(
-        None,
-        metavar="NAME",
-        group="Input",
+    train: str | None = restated(LabelledOptions, "train")
+    test: str | None = restated(LabelledOptions, "test")
+    validation: str | None = restated(LabelledOptions, "validation", goes_with="sweep_compress")
+    split: str = restated(LabelledOptions, "split")
+    train_split: str = restated(LabelledOptions, "train_split")
+    test_split: str = restated(LabelledOptions, "test_split")
+    validation_split: str | None = restated(
+        LabelledOptions,
+        "validation_split",
         help=(
             "value of the split column for validation rows; without any, a tenth of the "
             "training rows is used"
         ),
-        shown="validation, validate, valid, val or dev",
-        not_with="train",
         goes_with="sweep_compress",
     )
     episodes: str | None = restated(LabelledOptions, "episodes", goes_with=OF_PROTOTYPES)

@@ -48,6 +48,3 @@ class OosOptions(LabelledOptions):
 
     oos_label: str = option("oos", metavar="LABEL", help="label of out-of-scope rows")
     each: bool | None = restated(ScoreOptions, "each", default=None, shown="in a file")
-    validation: str | None = option(
-        None, metavar="FILE", group="Input", help="embeddings to choose a threshold on"
-    )

@@ -30,6 +30,7 @@ from dialtools.eval.score import Score, Scored, of_queries, of_statistic
 from dialtools.metrics import f1
 from dialtools.metrics.counts import label_f1
 from dialtools.shown import listed
+from dialtools.streams.tally import counted
 from dialtools.streams.vectors import Embeddings
 
 THRESHOLD = 0.5
@@ -46,7 +47,8 @@ def evaluate(options: ActOptions, advance: Advance = silent) -> Scored:
     acts = parts.each(lambda part: part.columns[TARGET])
     names = sorted({name for row in (*acts.train, *acts.test) for name in row})
     if len(names) < 2:
-        raise DataError(f"{len(names)} act in all: nothing to tell apart", where=parts.train.name)
+        acts_in_all = counted(len(names), "act")
+        raise DataError(f"{acts_in_all} in all: nothing to tell apart", where=parts.train.name)
     truth = acts.each(lambda rows: f1.indicators(rows, names))
 
     layer = probe.train(parts, truth, quality, options, advance)

@@ -59,8 +59,9 @@ def evaluate(options: EntailOptions) -> Scored:
 def _score(part: Embeddings, setting: str, options: EntailOptions) -> Score:
     cosines = triplets(part, options)
     if not len(cosines.anchor):
+        rows = counted(len(part), "row")
         raise DataError(
-            f"no anchor has both an entailment and a contradiction among its {len(part)} rows",
+            f"{rows}: no anchor has both an entailment and a contradiction",
             where=part.name,
             hint=f"--labels names the labels of the two, here {','.join(options.labels)}",
         )

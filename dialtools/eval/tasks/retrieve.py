@@ -8,7 +8,7 @@ N rows, Q queries, K nearest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from dialtools.corpora import fields, splits
 from dialtools.errors import ConfigError, DataError
 from dialtools.eval.identity import about
-from dialtools.eval.labelled import known
+from dialtools.eval.labelled import numbers
 from dialtools.eval.options.retrieve import RetrieveOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score, Scored, of_queries, shares
@@ -91,9 +91,8 @@ def _list_scores(
     part: Embeddings, lists: Lists, setting: str, options: RetrieveOptions
 ) -> list[Score]:
     if not len(lists.queries):
-        raise DataError(
-            f"no query has both positives and negatives among its {len(part)} rows", where=part.name
-        )
+        rows = counted(len(part), "row")
+        raise DataError(f"{rows}: no query has both positives and negatives", where=part.name)
     telling = (options.label, options.text)
     facts = about("retrieve", part, setting, options, rows=lists.queries, also=telling)
     cosine = similarities(one_vector_a_text(part, options.text), lists)
@@ -132,15 +131,14 @@ def _nearest_scores(part: Embeddings, setting: str, options: RetrieveOptions) ->
 
     So counts the reference of DSE. Rows without a label are near to others, and are no queries.
     """
-    labels = known(part.column(options.label))
+    label_N = numbers(part.column(options.label))
     depths = [k for k in options.neighbours if k <= len(part)]
-    queries = np.flatnonzero([label is not None for label in labels])
+    queries = np.flatnonzero(label_N >= 0)
     if not depths or not len(queries):
         raise DataError(
             f"{counted(len(part), 'row')}, {len(queries)} of them with a label: none to look at",
             where=part.name,
         )
-    label_N = _label_numbers(labels)
     vectors_ND = unit(one_vector_a_text(part, options.text))
     others_QK = other_rows(nearest_rows(vectors_ND[queries], vectors_ND, max(depths)), queries)
     own_Q1 = label_N[queries][:, None]
@@ -157,11 +155,6 @@ def _nearest_scores(part: Embeddings, setting: str, options: RetrieveOptions) ->
         score.chance = 100 * (1 + (k - 1) * float(by_chance)) / k
         scores.append(score)
     return scores
-
-
-def _label_numbers(labels: Sequence[Any]) -> np.ndarray:
-    """Return (N,) an integer for each label; -1 of rows without one."""
-    return np.where([label is None for label in labels], -1, splits.numbered(labels))
 
 
 def other_rows(nearest_QK: np.ndarray, queries_Q: np.ndarray) -> np.ndarray:
@@ -256,11 +249,10 @@ def bm25_lists(part: Embeddings, options: RetrieveOptions) -> Lists:
     """
     import bm25s
 
-    texts, labels = part.column(options.text, fields.text), known(part.column(options.label))
+    texts, label_N = part.column(options.text, fields.text), numbers(part.column(options.label))
     terms = [index_terms(text) or [""] for text in texts]
     same_but_case = [" ".join(text.lower().split()) for text in texts]
     text_N = np.unique(same_but_case, return_inverse=True)[1]
-    label_N = _label_numbers(labels)
     index = bm25s.BM25()
     index.index(terms, show_progress=False)
 
@@ -269,7 +261,7 @@ def bm25_lists(part: Embeddings, options: RetrieveOptions) -> Lists:
     depth = options.candidates + copies
     queries = []
     for row in range(len(texts)):
-        if labels[row] is None:
+        if label_N[row] < 0:
             continue
         scores_N = index.get_scores(terms[row])
         best = best_rows(scores_N, depth)

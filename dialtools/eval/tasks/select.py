@@ -52,7 +52,7 @@ def among_rows(source: Embeddings, options: SelectOptions) -> np.ndarray:
     """Return (N, 2) ranks of each row's response among those of other rows.
 
     Blocks: the rows of each N consecutive ones, the incomplete last block dropped (DSE). Random: N
-    - 1 other rows drawn without replacement, never one with the text of the true response.
+    - 1 other rows drawn without replacement.
 
     Raises:
         DataError: if there are fewer rows than candidates.
@@ -69,12 +69,7 @@ def among_rows(source: Embeddings, options: SelectOptions) -> np.ndarray:
     if options.sampling == "random":
         return _among_drawn(query_ND, response_ND, text_N, options)
     whole = len(source) // options.candidates * options.candidates
-    return block_ranks(
-        query_ND[:whole],
-        response_ND[:whole],
-        options.candidates,
-        same_N=None if options.duplicates == "count" else text_N,
-    )
+    return block_ranks(query_ND[:whole], response_ND[:whole], options.candidates, same_N=text_N)
 
 
 def _among_drawn(
@@ -101,7 +96,12 @@ def _draw(draw: np.random.Generator, want: int, text_N: np.ndarray, text: int) -
 
 
 def _text_ids(source: Embeddings, options: SelectOptions, response_ND: np.ndarray) -> np.ndarray:
-    """Return (N,) an integer for each distinct response text; without texts, for each vector."""
+    """Return (N,) an integer for each response, the same where none is the other's candidate.
+
+    That is for each distinct text; without texts, for each vector.
+    """
+    if options.duplicates == "count":
+        return np.arange(len(source))
     texts = source.column_if(options.text, usual=SelectOptions.text)
     return first_equal(response_ND) if texts is None else np.asarray(splits.numbered(texts))
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dialtools.chance import sample_of_rows
-from dialtools.corpora import splits
 from dialtools.errors import DataError
-from dialtools.eval.labelled import known
+from dialtools.eval.labelled import numbers
 from dialtools.eval.options.space import SpaceOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score
@@ -39,10 +38,7 @@ def _scores(part: Embeddings, setting: str, options: SpaceOptions) -> list[Score
         raise DataError(f"{counted(len(rows), 'row')}: a space has two or more", where=part.name)
     vectors_ND = unit(part.chosen(options.vectors)[1])[rows]
     labels = part.column_if(options.label, usual=SpaceOptions.label)
-    classes_N = None
-    if labels:
-        classes_N = np.asarray(splits.numbered(known(labels[row] for row in rows)))
-
+    classes_N = numbers([labels[row] for row in rows]) if labels else np.full(len(rows), -1)
     return [
         Score(
             task="space",
@@ -58,20 +54,22 @@ def _scores(part: Embeddings, setting: str, options: SpaceOptions) -> list[Score
     ]
 
 
-def measures(vectors_ND: np.ndarray, classes_N: np.ndarray | None) -> dict[str, float]:
-    """Return what is known of a space, of its classes too if there are any; NaN is unknown."""
-    average, inside, across = space.cosines(vectors_ND, classes_N)
-    values = {
+def measures(vectors_ND: np.ndarray, classes_N: np.ndarray) -> dict[str, float]:
+    """Return what is known of a space, and of the rows that have a class; NaN is unknown.
+
+    Args:
+        classes_N: -1 for a row without one.
+    """
+    labelled = classes_N >= 0
+    own_KD, classes_K = vectors_ND[labelled], classes_N[labelled]
+    inside, across = space.cosines(own_KD, classes_K)
+    return {
         "uniformity": space.uniformity(vectors_ND),
-        "average-cosine": average,
+        "average-cosine": space.mean_cosine(vectors_ND),
         "effective-rank": space.effective_rank(vectors_ND),
         "isotropy": space.isotropy(vectors_ND),
+        "alignment": space.alignment(own_KD, classes_K),
+        "intra-cosine": inside,
+        "inter-cosine": across,
+        "margin": inside - across,
     }
-    if classes_N is not None:
-        values |= {
-            "alignment": space.alignment(vectors_ND, classes_N),
-            "intra-cosine": inside,
-            "inter-cosine": across,
-            "margin": inside - across,
-        }
-    return values

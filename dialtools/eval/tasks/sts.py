@@ -48,9 +48,8 @@ def _scores(part: Embeddings, setting: str, options: StsOptions) -> list[Score]:
     cosine_N, gold_N = cosines(part, options), annotated(part, options)
     for series_N, what in ((cosine_N, "cosines"), (gold_N, f"values of {options.score}")):
         if len(np.unique(series_N)) < 2:
-            raise DataError(
-                f"the {what} of its {len(series_N)} rows are equal: no correlation", where=part.name
-            )
+            rows = " of ".join(filter(None, (counted(len(part), "row"), setting)))
+            raise DataError(f"{rows}: no two {what} differ, no correlation", where=part.name)
     facts = about("sts", part, setting, options, also=(options.score,)) | {"n": len(part)}
     scores = []
     for metric, correlation in METRICS.items():
