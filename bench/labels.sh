@@ -3,9 +3,9 @@
 #   DATA=... bash bench/labels.sh OUT MODEL
 # DATA holds corpus/{sgd,multiwoz}.jsonl.gz and eval/*.jsonl.gz. For each set, number of examples
 # and seed: accuracy on a third of the test rows, by the nearest class (dialtools assign) and by
-# logistic regression, both of the examples, and by the nearest class of the examples and the
-# unlabelled training rows (a third of them, the examples among them). The models are the start, the start weighted and
-# centred, and the start trained. Ends with means over seeds.
+# logistic regression of the examples, and by the nearest class if a third of the training rows is
+# an unlabelled log. The models are the start, the start weighted and centred, and the start
+# trained. Ends with means over seeds.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 start=$2 seeds=${SEEDS:-0 1 2} shots=${SHOTS:-5 10} sets=${SETS:-snips banking77 clinc150}
