@@ -81,7 +81,7 @@ class Run:
 
     def _say(self, line: str) -> None:
         with suppress(OSError):  # a run does not fail for want of a listener
-            sys.stderr.write(f"{self.name}: {printable(line, LONGEST)}\n")
+            sys.stderr.write(f"{_fresh_line()}{self.name}: {printable(line, LONGEST)}\n")
 
     def info(self, line: str) -> None:
         """Say more, under -v only."""
@@ -254,6 +254,12 @@ class Run:
                 yield shown
         else:
             yield Heartbeat(self.warn, Pace(total, unit))
+
+
+def _fresh_line() -> str:
+    """Return what clears a bar that the reader of our pipe may have drawn on the same terminal."""
+    shared = sys.stderr.isatty() and _is_pipe(sys.stdout) and os.environ.get("TERM") != "dumb"
+    return "\r\x1b[K" if shared else ""
 
 
 def _is_pipe(stream: TextIO) -> bool:

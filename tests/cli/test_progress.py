@@ -78,3 +78,11 @@ def test_data_on_the_same_terminal_have_lines_of_their_own(scripts: Path):
     lines = re.split(r"[\r\n]+", shown)
     assert sum(line.startswith('{"context":') for line in lines) == 50
     assert not any(re.search(r'.\{"context":', line) for line in lines)
+
+
+def test_who_writes_into_a_pipe_clears_the_bar_of_who_reads_it(scripts: Path):
+    corpus = Path(__file__).parents[2] / "examples/heldout.jsonl.gz"
+    pipe = f"{scripts}/dial-pairs {corpus} | {scripts}/dial-freq > /dev/null"
+    shown = on_a_terminal("sh", "-c", pipe)
+    assert re.search(r"[\r\n]dial-freq  ?0 ", shown)
+    assert re.search(r"(^|[\r\n])dial-pairs: [\d,]+ pairs", shown)
