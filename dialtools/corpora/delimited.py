@@ -16,7 +16,8 @@ from dialtools.corpora.options import LogOptions
 from dialtools.errors import DataError, no_column
 from dialtools.streams import bounds
 from dialtools.streams.bytesio import display_name, open_input
-from dialtools.streams.chunks import ROWS, TO_UTF8, Chunk
+from dialtools.streams.chunks import ROWS, Chunk
+from dialtools.streams.hints import TO_UTF8
 from dialtools.streams.policy import Policy, Where
 from dialtools.values import WIDE
 

@@ -23,6 +23,13 @@ from dialtools.streams.blocks import Blocks
 from dialtools.streams.bytesio import BOM, display_name, open_input
 from dialtools.streams.failure import refuse_failed
 from dialtools.streams.formats import FORMATS, input_format
+from dialtools.streams.hints import (
+    JSON_AS_TEXT,
+    NO_OBJECT,
+    hint_on,
+    of_other_kind,
+    why_not_json,
+)
 from dialtools.streams.parts import unfolded
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.shards import Span
@@ -39,29 +46,6 @@ BATCH = "arrow"
 ROWS_OF_BATCH = "dialtools.streams.rows:rows"  # imports pyarrow
 ROWS = "rows"
 """The format of chunks whose records were decoded already."""
-TO_UTF8 = "`iconv -f cp1252 -t utf-8` makes UTF-8 of what Windows or Excel wrote"
-FROM_UTF16 = "`iconv -f utf-16 -t utf-8` makes UTF-8 of it"
-OTHERWISE = {
-    b"\xff\xfe": FROM_UTF16,
-    b"\xfe\xff": FROM_UTF16,
-    b"\xfd7zXZ": "unpack it first: `xz -dc FILE |`",
-    b"BZh": "unpack it first: `bzip2 -dc FILE |`",
-    b"PK\3\4": "unpack it first: `unzip -p FILE |`",
-}
-"""How files begin that are no JSON lines, and what makes some of them."""
-WHOLE_DOCUMENT = (
-    "a record a line is expected: `jq -c .` writes indented ones so; a corpus as it was published "
-    "is named with --from (`dialtools formats` lists them)"
-)
-OTHER_LINES = (
-    "--from text takes each line as an utterance; dial-pairs --from csv reads tables, and all "
-    "commands read what it writes"
-)
-JSON_AS_TEXT = (
-    "--from jsonl reads a record a line, --from NAME a corpus (`dialtools formats`); "
-    "--from text takes each line as an utterance"
-)
-
 LONGEST_BORDER = len(b"\n\r\n")
 Border = Callable[[bytes | bytearray, int], int]
 """Returns where the last border ends that is in bytes from a place on, or 0."""
@@ -368,53 +352,23 @@ def json_records(chunk: Chunk, policy: Policy) -> Numbered:
         except orjson.JSONDecodeError as error:
             if line.strip():
                 where = Where(chunk.name, number)
-                policy.reject(where, why_not_json(line, error), line, _hint(line, number))
+                why = why_not_json(line, error)
+                policy.reject(where, why, line, hint_on(line, number, why))
             continue
         if type(record) is not dict:
             where = Where(chunk.name, number)
-            policy.reject(where, "expected a JSON object", line, _hint(line, number))
+            policy.reject(where, NO_OBJECT, line, hint_on(line, number, NO_OBJECT))
         elif len(line) >= deep and nesting.may_nest(line) and nesting.too_deep(record):
             nesting.reject(policy, Where(chunk.name, number), line)
         else:
             yield number, record
 
 
-def _hint(line: bytes, number: int) -> str | None:
-    """Return what to do about a file that begins like another kind, or is of other letters."""
-    if number == 1:
-        for beginning, hint in OTHERWISE.items():
-            if line.startswith(beginning):
-                return hint
-        if line.strip().endswith((b"{", b"[", b",")):
-            return WHOLE_DOCUMENT
-        if b"\0" not in line and _is_utf8(line) and line.strip()[:1] not in b'{["':
-            return OTHER_LINES
-    return None if b"\0" in line or _is_utf8(line) else TO_UTF8
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def why_not_json(line: bytes, error: Exception) -> str:
-    """Say what is wrong with a line: a NUL, bytes that are not UTF-8, or broken JSON, and where."""
-    if b"\0" in line:
-        return f"NUL at byte {line.index(0) + 1}"
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError as bad:
-        return f"invalid UTF-8 at byte {bad.start + 1}"
-    return f"not JSON: {str(error).split(': line')[0]}"
-
-
 def decode(line: bytes, where: Where, policy: Policy, blanks: str | None = None) -> str | None:
     """Return a line of text without the blanks at its ends, or None if it is rejected."""
     if b"\0" in line:
-        policy.reject(where, f"NUL at byte {line.index(0) + 1}", line)
+        other = of_other_kind(line) if where.line == 1 else None
+        policy.reject(where, f"NUL at byte {line.index(0) + 1}", line, other)
         return None
     try:
         return line.decode("utf-8").strip(blanks)

@@ -18,9 +18,6 @@ import pytest
 from dialtools.errors import DataError
 from dialtools.streams import bounds
 from dialtools.streams.chunks import (
-    JSON_AS_TEXT,
-    TO_UTF8,
-    WHOLE_DOCUMENT,
     Chunk,
     _blank_line,
     _is_json,
@@ -29,9 +26,9 @@ from dialtools.streams.chunks import (
     decode,
     read_chunks,
     records,
-    why_not_json,
 )
 from dialtools.streams.failure import failure_record
+from dialtools.streams.hints import JSON_AS_TEXT, TO_UTF8, WHOLE_DOCUMENT, why_not_json
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.shards import Span
 
