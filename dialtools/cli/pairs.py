@@ -61,8 +61,8 @@ number, time or text; records have it as `time`. A `domain` that all rows of
 a dialogue name is the dialogue's. Times are ISO 8601 (UTC if no zone is
 given), or seconds (or milliseconds, and so on) since 1970; for a
 spreadsheet's dates, say with --time-format whether day or month comes first.
-Semicolons, tabs, a `sep=` line and UTF-16, as Excel writes them, are
-recognised; the Windows code page needs --encoding cp1252.
+Semicolons, tabs, bars (|), a `sep=` line and UTF-16, as Excel writes them,
+are recognised; the Windows code page needs --encoding cp1252.
 
 JSON and Parquet:
 

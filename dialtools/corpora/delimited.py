@@ -22,7 +22,7 @@ from dialtools.streams.policy import Policy, Where
 from dialtools.values import WIDE
 
 ROWS_A_CHUNK = 4096
-DELIMITERS = {"csv": ",;\t", "tsv": "\t"}
+DELIMITERS = {"csv": ",;\t|", "tsv": "\t"}
 """What may stand between fields; spreadsheets write `;` where the comma is the decimal sign."""
 SEP = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE | re.DOTALL)
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}

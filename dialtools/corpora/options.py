@@ -72,7 +72,7 @@ class LogOptions:
         metavar="CHAR",
         parse=delimiter,
         group=BYTES,
-        shown="tab in TSV; in CSV by sep= or the header: , ; or tab",
+        shown="tab in TSV; in CSV by sep= or the header: , ; | or tab",
         help="character between fields, or the word tab",
     )
     encoding: str | None = option(

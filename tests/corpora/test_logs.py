@@ -237,6 +237,7 @@ def test_a_table_tells_speakers_and_domain_by_the_names_that_records_have(
         ("\t", "utf-16", ()),
         (",", "utf-16-le", ("--encoding", "utf-16-le")),
         (";", "cp1252", ("--encoding", "cp1252")),
+        ("|", "utf-8", ()),
         ("|", "utf-8", ("--delimiter", "|")),
         ("\t", "utf-8", ("--delimiter", "tab")),
     ],
