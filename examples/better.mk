@@ -1,7 +1,8 @@
-# A better encoder from a log and a start: two runs added up, centred, and contexts moved to where
-# their responses lie (docs/which-method.md).
+# A better encoder from a log and a start: rare tokens weighted, trained on pairs while texts are held
+# where the start has them, centred, and contexts moved to where their responses lie
+# (docs/which-method.md).
 #
-#   make -f two-runs.mk LOG=chats.jsonl START=all-MiniLM-L6-v2 RUN=runs/better
+#   make -f better.mk LOG=chats.jsonl START=all-MiniLM-L6-v2 RUN=runs/better
 #
 # Ends with RUN/centred, a model, with RUN/to-reply.safetensors, which finds replies
 # (dial-embed --transform), and with a table beside START on dialogues that were held out: the response
@@ -15,9 +16,6 @@ SHELL := /bin/bash
 LOG ?= chats.jsonl
 RUN ?= run
 STEPS ?= 300
-MORE_STEPS ?= 150
-# layers of START that the second run leaves as they are: half of them
-FREEZE ?= 3
 FEWEST ?= 10000
 # the speaker whose answers repeat
 SPEAKER ?= system
@@ -45,18 +43,15 @@ $(RUN)/to-reply.safetensors: $(RUN)/pairs.arrow $(RUN)/centred/modules.json
 	  --save-transform $@ $< -o $(RUN)/pairs.parquet
 
 # the model
-$(RUN)/centred/modules.json: $(RUN)/both/modules.json $(RUN)/utterances.arrow
-	dialtools center --overwrite --model $(RUN)/both $(RUN)/utterances.arrow -o $(RUN)/centred
+$(RUN)/centred/modules.json: $(RUN)/held/modules.json $(RUN)/utterances.arrow
+	dialtools center --overwrite --model $(RUN)/held $(RUN)/utterances.arrow -o $(RUN)/centred
 
-$(RUN)/both/modules.json: $(RUN)/answers/modules.json $(RUN)/turns/modules.json
-	dialtools merge --overwrite $(START) $(RUN)/answers $(RUN)/turns -o $(RUN)/both
+$(RUN)/held/modules.json: $(RUN)/windows.jsonl $(RUN)/same.jsonl $(RUN)/weighted/modules.json
+	dial-train --resume --model $(RUN)/weighted --method same-answer-held --max-steps $(STEPS) -o $(RUN)/held \
+	  $(RUN)/windows.jsonl $(RUN)/same.jsonl
 
-$(RUN)/answers/modules.json: $(RUN)/windows.jsonl $(RUN)/same.jsonl
-	dial-train --resume --model $(START) --method same-answer --max-steps $(STEPS) -o $(RUN)/answers $^
-
-$(RUN)/turns/modules.json: $(RUN)/sides.arrow
-	dial-train --resume --model $(START) --method dialoguecse --freeze $(FREEZE) --max-steps $(MORE_STEPS) \
-	  -o $(RUN)/turns $<
+$(RUN)/weighted/modules.json: $(RUN)/utterances.arrow
+	dialtools weigh --overwrite --model $(START) $< -o $(RUN)/weighted
 
 # the pairs
 $(RUN)/same.jsonl: $(RUN)/train.arrow
@@ -67,9 +62,6 @@ $(RUN)/windows.jsonl: $(RUN)/train.arrow $(RUN)/same.jsonl
 	same=$$(wc -l < $(RUN)/same.jsonl); \
 	dial-pairs --window 1,2,3 $< \
 	  | shuf -n $$((same > $(FEWEST) ? same : $(FEWEST))) --random-source=<(yes) > $@
-
-$(RUN)/sides.arrow: $(RUN)/train.arrow
-	dial-pairs --overwrite --window 3 --follow 3 --merge-speaker --min-turns 4 $< -o $@
 
 $(RUN)/utterances.arrow: $(RUN)/train.arrow
 	dial-pairs --overwrite --kind utterance $< -o $@
