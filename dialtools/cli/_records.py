@@ -293,7 +293,7 @@ RECORDS: dict[str, RecordKind] = {
             "groups": Field("list", "for each item the number of its dialogue or block"),
             "data": Field("object", "what training and test rows are, and the texts they share"),
             "model": Field("text", "the model that made the embeddings"),
-            "inputs": Field("list", "name, size and digest of each file that was read"),
+            "inputs": Field("list", "name, size and SHA-256 of each file that was read"),
         },
     ),
     "comparison": RecordKind(

@@ -43,7 +43,7 @@ so; other commands end, as all do at a value of another type. JSON lines take an
 .SH FILES OF VECTORS
 In Parquet and Arrow a vector is a FixedSizeList of 32 or 16 bit floats, and the
 key \\fBdialtools\\fR of the file's metadata is JSON: version, command, options,
-the inputs with size and digest, counts, and what the vectors are of (digest of
+the inputs with size and SHA-256, counts, and what the vectors are of (digest of
 the weights, pooling, whether scaled to length 1). Vectors of two files are compared
 only if they are of one model and one transform; but those of contexts that
 \\fB\\-\\-transform to\\-response\\fR moved are compared with responses as they are.

@@ -43,6 +43,7 @@ from dialtools.cli._run import Run
     AugmentOptions,
     memory="some 100 bytes a distinct utterance and template, and the book; --save-templates holds "
     "the templates; the records wait on disk ($TMPDIR)",
+    multiplies=False,
 )
 def main(options: AugmentOptions, run: Run) -> None:
     from dialtools.augment.job import Augment

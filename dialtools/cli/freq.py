@@ -31,6 +31,7 @@ from dialtools.freq.options import FreqOptions
     FreqOptions,
     memory="bounded by --memory: counts beyond it spill to disk, "
     "as does the input under --annotate",
+    multiplies=False,
 )
 def main(options: FreqOptions, run: Run) -> None:
     from dialtools.cli._imbalance import report_imbalance

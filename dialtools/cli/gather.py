@@ -48,6 +48,7 @@ class GatherOptions(OutputOptions, RunOptions):
     memory="streams: a batch of a part; for counts, what dial-freq takes",
     name="dialtools gather",
     reads_stdin=False,
+    multiplies=False,
 )
 def main(options: GatherOptions, run: Run) -> None:
     from dialtools.errors import ConfigError

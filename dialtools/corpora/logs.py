@@ -112,10 +112,10 @@ def probe(texts: Iterable[Any], tally: Tally, *, plain: bool = False) -> None:
         plain: they are lines of plain text; count those that begin with a name, too.
     """
     looked = list(islice(texts, max(0, FIRST_TEXTS - tally.facts[PROBED])))
-    marked = [t for t in looked if isinstance(t, str) and ("<" in t or "&" in t)]
-    looking = sum(LOOKS.search(text) is not None for text in marked)
+    texts = [text for text in looked if isinstance(text, str)]
+    looking = sum(("<" in t or "&" in t) and LOOKS.search(t) is not None for t in texts)
     naming = sum(SPOKEN.fullmatch(text) is not None for text in looked) if plain else 0
-    quoting = sum(isinstance(t, str) and QUOTED.search(t) is not None for t in looked)
+    quoting = sum(">" in text and QUOTED.search(text) is not None for text in texts)
     tally.facts.update({PROBED: len(looked), LOOKING: looking, QUOTING: quoting, NAMING: naming})
 
 

@@ -35,7 +35,9 @@ def kept(pairs: Pairs, turns: FlatTurns, options: PairOptions, tally: Tally) -> 
 
 
 def _masks(turns: FlatTurns, options: PairOptions) -> Iterator[tuple[str, Mask]]:
-    yield "empty", _without(lengths(turns.texts) == 0)
+    empty = lengths(turns.texts) == 0
+    if empty.any():
+        yield "empty", _without(empty)
     if options.min_words:
         yield "short", _long_enough(turns, options)
     if options.speaker:

@@ -116,12 +116,8 @@ def _following(pairs: Pairs, turns: FlatTurns, follow: int) -> np.ndarray:
 
 def as_batch(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> pa.RecordBatch:
     """Return an Arrow batch; windows 1,2,3 share one copy of the context texts."""
-    # dialogues that no pair comes from are left out: of a split, or a sample
-    is_used = np.bincount(pairs.dialogue, minlength=len(turns.sizes)) > 0
-    used, dialogue = np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[pairs.dialogue]
-    before, turns = turns.starts[used], turns.only(used)
-    shift = (turns.starts - before)[dialogue]
-    start, response = pairs.start + shift, pairs.response + shift
+    pairs, turns = _of_used(pairs, turns)
+    start, response, dialogue = pairs.start, pairs.response, pairs.dialogue
     first, windows = pa.array(np.int32(start)), pa.array(np.int32(pairs.window))
     kinds = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(pairs), np.int8)), [kind])
     arrays = {
@@ -137,10 +133,21 @@ def as_batch(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> pa.Recor
         arrays["speakers"] = pa.ListViewArray.from_arrays(first, said, turns.speakers)
     behind, most = _behind(kind, follow)
     if most:
-        moved = Pairs(start, start, response, dialogue)
-        after = pa.array(_following(moved, turns, most), pa.int32())
+        after = pa.array(_following(pairs, turns, most), pa.int32())
         next_ = pa.array(response + 1, pa.int32())
         arrays[behind] = pa.ListViewArray.from_arrays(next_, after, turns.texts)
     for name, values in turns.facts.items():
         arrays[name] = values.take(pa.array(dialogue))
     return pa.RecordBatch.from_pydict(arrays)
+
+
+def _of_used(pairs: Pairs, turns: FlatTurns) -> tuple[Pairs, FlatTurns]:
+    """Leave out dialogues that no pair comes from: of a split, or a sample."""
+    is_used = np.bincount(pairs.dialogue, minlength=len(turns.sizes)) > 0
+    if is_used.all():
+        return pairs, turns
+    used, dialogue = np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[pairs.dialogue]
+    before, turns = turns.starts[used], turns.only(used)
+    shift = (turns.starts - before)[dialogue]
+    moved = (pairs.start + shift, pairs.end + shift, pairs.response + shift)
+    return Pairs(*moved, dialogue), turns

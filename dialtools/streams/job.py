@@ -138,19 +138,19 @@ def _changed_inputs(
 
 def _change(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Return in words how an input differs from what it was, or nothing if it does not."""
-    if "blake2b" in before and "blake2b" in now:
-        same = all(before.get(key) == now.get(key) for key in ("bytes", "blake2b", "ended"))
+    if "sha256" in before and "sha256" in now:
+        same = all(before.get(key) == now.get(key) for key in ("bytes", "sha256", "ended"))
         return "" if same else f"{now['name']} was {_size(before)}, is {_size(now)}"
     if before["name"] != now["name"]:
         return f"input was {before['name']}, is {now['name']}"
     if now["name"] == "-":
-        same = "blake2b" not in before or stdin_is(before)
+        same = "sha256" not in before or stdin_is(before)
         return "" if same else f"stdin is not what was read of it: {_size(before)}"
-    return f"{now['name']} was {_size(before)}, is gone" if "blake2b" in before else ""
+    return f"{now['name']} was {_size(before)}, is gone" if "sha256" in before else ""
 
 
 def _size(file: Mapping[str, Any]) -> str:
-    return f"{file['bytes']:,} bytes (blake2b {file['blake2b'][:8]})"
+    return f"{file['bytes']:,} bytes (sha256 {file['sha256'][:8]})"
 
 
 def _shown(value: Any) -> str:

@@ -102,7 +102,7 @@ def job_of_output(final: Path) -> Description | None:
     with suppress(ValueError, KeyError, TypeError):
         facts = orjson.loads(note.read_bytes())
         told: dict[str, Any] = facts["output"]
-        if told["blake2b"] == digest(final) and told.get("beside") == _beside_it(final):
+        if told["sha256"] == digest(final) and told.get("beside") == _beside_it(final):
             return facts
     return None
 
@@ -114,7 +114,7 @@ def write_beside(final: Path, written: Path, facts: Mapping[str, Any]) -> None:
         written: the output's content, which may not have its name yet.
     """
     output: dict[str, Any] = {"name": as_text(str(final)), "bytes": written.stat().st_size}
-    output["blake2b"] = digest(written)
+    output["sha256"] = digest(written)
     if digests := _beside_it(final):
         output["beside"] = digests
     facts = {**facts, "output": output}

@@ -105,7 +105,7 @@ def _digests(told: Any) -> str:
     """Return the digests of a file, or of several, whatever they are called."""
     files = cast(list[Any], told) if isinstance(told, list) else [told]
     known = (cast(dict[str, Any], file) for file in files if isinstance(file, dict))
-    return " ".join(str(file.get("blake2b")) for file in known)
+    return " ".join(str(file.get("sha256")) for file in known)
 
 
 def _differ(one: list[str] | None, other: list[str] | None) -> bool:

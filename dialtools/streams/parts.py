@@ -49,7 +49,7 @@ class Part(NamedTuple):
         """Return the part with the digests of the inputs that others read."""
         told: list[dict[str, Any]] = self.facts["inputs"]
         known = [
-            {**file, "blake2b": file.get("blake2b", digests[n])} if n in digests else file
+            {**file, "sha256": file.get("sha256", digests[n])} if n in digests else file
             for n, file in enumerate(told)
         ]
         return self._replace(facts={**self.facts, "inputs": known})
@@ -162,10 +162,10 @@ def whole(parts: Sequence[Part], *, where: str | None) -> Whole:
 def completed(parts: Sequence[Part]) -> list[Part]:
     """Return parts each with the digests of the inputs that any of them has read."""
     digests = {
-        place: file["blake2b"]
+        place: file["sha256"]
         for part in parts
         for place, file in enumerate(part.facts["inputs"])
-        if "blake2b" in file
+        if "sha256" in file
     }
     return [part.completed(digests) for part in parts]
 

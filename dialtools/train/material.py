@@ -152,10 +152,10 @@ def cache_key(options: TrainOptions, files: Sequence[Mapping[str, Any]]) -> str 
 
     There is none for a pipe, whose content is known only once it is read.
     """
-    if not all("blake2b" in file for file in files):
+    if not all("sha256" in file for file in files):
         return None
     parts = [
-        *(described["blake2b"] for described in files),
+        *(described["sha256"] for described in files),
         _tokenizer(options),
         str(options.limit),
         str(options.from_),

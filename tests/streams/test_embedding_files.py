@@ -252,8 +252,8 @@ def transformed(
     Args:
         contexts: they alone are transformed.
     """
-    digests = {source: {"blake2b": file, "name": next(NAMES)} for source, file in files.items()}
-    made_of = [{"blake2b": inputs, "name": next(NAMES)}]
+    digests = {source: {"sha256": file, "name": next(NAMES)} for source, file in files.items()}
+    made_of = [{"sha256": inputs, "name": next(NAMES)}]
     facts = {"weights": "w", "pooling": "mean", "inputs": made_of, "files": digests}
     facts |= {"one_sided": True} if contexts else {}
     return {"dialtools": json.dumps({**facts, "options": {"transform": kind}})}

@@ -23,7 +23,7 @@ def job(**changed: Any) -> dict[str, Any]:
 
 
 def read(name: str, content: str = "a", size: int = 3, **more: Any) -> dict[str, Any]:
-    return {"name": name, "bytes": size, "blake2b": content * 32, **more}
+    return {"name": name, "bytes": size, "sha256": content * 32, **more}
 
 
 def told(before: dict[str, Any], now: dict[str, Any], *free: str) -> tuple[list[str], list[str]]:
@@ -46,7 +46,7 @@ def test_options_and_facts_that_differ_are_told_each_and_free_ones_are_not():
 def test_inputs_are_compared_in_their_order_and_told_once():
     x, y, changed = read("x"), read("y", "b"), read("x", "c", 1234)
     assert told(job(inputs=[x, y]), job(inputs=[{**x, "name": "z"}, y])) == ([], [])
-    size = "x was 3 bytes (blake2b aaaaaaaa), is 1,234 bytes (blake2b cccccccc)"
+    size = "x was 3 bytes (sha256 aaaaaaaa), is 1,234 bytes (sha256 cccccccc)"
     assert told(job(inputs=[x, x]), job(inputs=[changed, changed])) == ([], [size])
     assert len(told(job(inputs=[x, y]), job(inputs=[y, x]))[1]) == 2
     for differs in (read("x", size=4), read("x", "b"), read("x", ended=False)):
@@ -58,7 +58,7 @@ def test_what_is_known_by_its_name_alone_is_compared_by_it():
     pipe, other = {"name": "p"}, {"name": "q"}
     assert told(job(inputs=[pipe]), job(inputs=[pipe])) == ([], [])
     assert told(job(inputs=[pipe]), job(inputs=[other]))[1] == ["input was p, is q"]
-    gone = ["p was 3 bytes (blake2b aaaaaaaa), is gone"]
+    gone = ["p was 3 bytes (sha256 aaaaaaaa), is gone"]
     assert told(job(inputs=[read("p")]), job(inputs=[pipe]))[1] == gone
     assert told(job(inputs=[pipe]), job(inputs=[read("p")])) == ([], [])
 
@@ -104,7 +104,7 @@ def test_a_file_that_an_option_names_is_an_input_where_both_jobs_have_it():
         {"inputs": [5]},
         {"inputs": 5},
         {"files": {"other": 5}},
-        {"inputs": [{"blake2b": 5}]},
+        {"inputs": [{"sha256": 5}]},
     ],
 )
 def test_a_damaged_job_differs_from_every_other(rubbish: dict[str, Any]):
@@ -135,7 +135,7 @@ def test_a_job_tells_options_inputs_files_and_facts(tmp_path: Path):
     }
     options = Options(inputs=(str(tmp_path / "in"),), **paths)
     made = Job("dial-x", options, Inputs(options.inputs), {"precision": Path("half")})
-    weights = {"name": paths["weights"], "bytes": 7, "blake2b": digest(paths["weights"])}
+    weights = {"name": paths["weights"], "bytes": 7, "sha256": digest(paths["weights"])}
     assert made.files() == {"weights": weights}
     told = made.description()
     del paths["notes"]

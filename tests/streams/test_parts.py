@@ -96,7 +96,7 @@ def test_parts_tell_of_themselves_and_a_folder_of_them_is_in_their_order(tmp_pat
 
 
 def test_what_a_part_has_not_read_of_an_input_another_tells(tmp_path: Path):
-    read = {"name": "x", "blake2b": "7"}
+    read = {"name": "x", "sha256": "7"}
     one = made_part(tmp_path / "1.jsonl", 1, of=2, inputs=[read, {"name": "y"}])
     two = made_part(tmp_path / "2.jsonl", 2, of=2, inputs=[{"name": "x"}, {"name": "y"}])
     told = [part.facts["inputs"] for part in completed([one, two])]

@@ -75,11 +75,11 @@ def test_what_is_not_one_run_is_told(parts: list[Part], said: str):
 
 
 def test_digests_that_another_part_knows_are_taken_for_the_same_input():
-    x, y = {"name": "x", "blake2b": "1" * 32, "bytes": 3}, {"name": "y", "bytes": 5}
-    known = {**y, "blake2b": "2" * 32}
+    x, y = {"name": "x", "sha256": "1" * 32, "bytes": 3}, {"name": "y", "bytes": 5}
+    known = {**y, "sha256": "2" * 32}
     one, two = part(1, inputs=[x, y]), part(2, inputs=[{"name": "x", "bytes": 3}, known])
     assert whole([one, two], where=None).facts["inputs"] == [x, known]
-    other = part(2, inputs=[{**x, "blake2b": "3" * 32}, known])
+    other = part(2, inputs=[{**x, "sha256": "3" * 32}, known])
     with pytest.raises(DataError, match="is of another run"):
         whole([one, other], where=None)
 
@@ -95,7 +95,7 @@ def test_what_tells_of_no_part_is_none():
 def made(path: Path, number: int, of: int = 2) -> str:
     path.parent.mkdir(exist_ok=True)
     path.write_text(f'{{"n":{number}}}\n')
-    told = {**facts(number, of), "output": {"blake2b": digest(path)}}
+    told = {**facts(number, of), "output": {"sha256": digest(path)}}
     beside(path).write_bytes(orjson.dumps(told))
     return str(path)
 

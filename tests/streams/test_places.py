@@ -415,7 +415,7 @@ def test_a_folder_is_known_by_the_names_and_contents_of_its_files(tmp_path: Path
         "e": {"x": "22", "in/y": "1"},
         "f": {"x": "1", "in/y": "22", "z": ""},
     }.items():
-        assert told(name, files)["blake2b"] != one["blake2b"]
+        assert told(name, files)["sha256"] != one["sha256"]
 
 
 def test_a_file_is_known_by_all_of_its_content(tmp_path: Path):
@@ -425,7 +425,7 @@ def test_a_file_is_known_by_all_of_its_content(tmp_path: Path):
     assert describe(str(tmp_path / "x")) == {
         "name": str(tmp_path / "x"),
         "bytes": (3 << 20) + 1,
-        "blake2b": digest(tmp_path / "x"),
+        "sha256": digest(tmp_path / "x"),
     }
     assert describe("-") == {"name": "-"}
 

@@ -257,7 +257,7 @@ def test_a_piece_of_other_records_is_told_with_the_way_out(output: Path):
 
 
 def test_what_is_known_of_stdin_is_kept_where_no_later_run_reads_it(output: Path, tmp_path: Path):
-    seen = {"bytes": 3, "blake2b": "7"}
+    seen = {"bytes": 3, "sha256": "7"}
 
     def stdin_job(output: str) -> Work:
         return claim(output, Job("x", Options(), Inputs(["-"])), resume=False, overwrite=True)
@@ -372,7 +372,7 @@ def test_what_is_told_beside_an_output_is_of_its_content(tmp_path: Path):
     assert job_of_output(tmp_path / "x.tmp") is None, "it tells nothing itself"
     (tmp_path / "x.tmp").rename(tmp_path / "x")
     told: Mapping[str, Any] | None = job_of_output(tmp_path / "x")
-    content = {"name": str(tmp_path / "x"), "bytes": 7, "blake2b": digest(tmp_path / "x")}
+    content = {"name": str(tmp_path / "x"), "bytes": 7, "sha256": digest(tmp_path / "x")}
     assert told == {"n": "y", "output": content}
     write_beside(tmp_path / "x", tmp_path / "x", {"n": 2})
     assert (job_of_output(tmp_path / "x") or {})["n"] == 2

@@ -77,7 +77,7 @@ def test_an_output_tells_what_it_needs_to_be_made_again(there: Path, monkeypatch
         "command": "dial-x",
         "argv": [str(there / "x"), "\\xff"],
         "options": {"lr": 0.1, "names": ["a"], "seed": 0},
-        "inputs": [{"name": str(there / "x"), "bytes": 3, "blake2b": digest(there / "x")}],
+        "inputs": [{"name": str(there / "x"), "bytes": 3, "sha256": digest(there / "x")}],
         "counts": {"kept": 2},
     }
     assert provenance(**made, inputs=Inputs([]))["counts"] == {}
@@ -103,15 +103,15 @@ def test_sizes_are_of_files_and_of_all_files_in_a_folder(there: Path, monkeypatc
 def test_what_lies_beside_a_matrix_is_read_with_it(there: Path):
     alone, columns = there / "m.npy", there / "m.npy.columns.jsonl"
     alone.write_bytes(b"mm")
-    assert describe(str(alone))["blake2b"] == digest(alone)
+    assert describe(str(alone))["sha256"] == digest(alone)
     columns.write_bytes(b"c")
     both = Inputs([str(alone)])
     (told,) = both.described()
-    assert (told["files"], told["bytes"]) == (2, 3) and told["blake2b"] != digest(alone)
+    assert (told["files"], told["bytes"]) == (2, 3) and told["sha256"] != digest(alone)
     for file in (alone, columns):
         moved = there / file.name.replace("m.npy", "n.npy")
         moved.write_bytes(file.read_bytes())
-    assert describe(str(there / "n.npy"))["blake2b"] == told["blake2b"], "whatever they are called"
+    assert describe(str(there / "n.npy"))["sha256"] == told["sha256"], "whatever they are called"
     columns.write_bytes(b"another")
     with pytest.raises(DataError, match="changed while it was read"):
         both.described()
@@ -123,7 +123,7 @@ def test_inputs_are_stdin_where_none_is_named_and_of_anothers_no_digest_is_taken
     inputs.unread = {x}
     inputs.note_stdin({"bytes": 5})
     told = inputs.described()
-    assert told[0] == {"name": x, "bytes": 3} and "blake2b" in told[1]
+    assert told[0] == {"name": x, "bytes": 3} and "sha256" in told[1]
     assert told[2] == inputs.stdin == {"name": "-", "bytes": 5}
     assert Inputs([]).described() == [{"name": "-"}] and Inputs([]).paths == ("-",)
     assert Inputs((x,)).stdin == {"name": "-"}

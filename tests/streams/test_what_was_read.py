@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Any
 
 import orjson
@@ -15,7 +15,7 @@ from dialtools.streams.digests import RecordDigest, StreamDigest, hashed_stdin, 
 
 
 def known(data: bytes) -> str:
-    return blake2b(data, digest_size=16).hexdigest()
+    return sha256(data).hexdigest()
 
 
 class Trickle(io.RawIOBase):
@@ -45,14 +45,14 @@ def test_a_stream_is_hashed_as_far_as_it_was_read(monkeypatch: pytest.MonkeyPatc
     before = as_stdin(b"abcdefgh", monkeypatch)
     with hashed_stdin() as seen:
         assert sys.stdin is not before and seen.readable()
-        assert seen.content() == {"bytes": 0, "blake2b": known(b""), "ended": False}
+        assert seen.content() == {"bytes": 0, "sha256": known(b""), "ended": False}
         stdin: Any = sys.stdin.buffer
         assert stdin.read1(2) == b"ab"
-        assert seen.content() == {"bytes": 2, "blake2b": known(b"ab"), "ended": False}
+        assert seen.content() == {"bytes": 2, "sha256": known(b"ab"), "ended": False}
         assert sys.stdin.buffer.read(6) == b"cdefgh"
         assert seen.content()["ended"] is False, "whether more follows is not known"
         assert sys.stdin.buffer.read() == b""
-        assert seen.content() == {"bytes": 8, "blake2b": known(b"abcdefgh")}
+        assert seen.content() == {"bytes": 8, "sha256": known(b"abcdefgh")}
     assert sys.stdin is before
     with pytest.raises(ZeroDivisionError), hashed_stdin():
         raise ZeroDivisionError
@@ -65,7 +65,7 @@ def test_what_has_no_buffer_is_hashed_too():
     target = bytearray(b"......")
     assert seen.readinto(target) == 3 and target == b"abc..."
     assert seen.readinto(target) == 1 and target == b"dbc..."
-    assert seen.readinto(target) == 0 and seen.content() == {"bytes": 4, "blake2b": known(b"abcd")}
+    assert seen.readinto(target) == 0 and seen.content() == {"bytes": 4, "sha256": known(b"abcd")}
 
 
 @pytest.mark.parametrize("ended", [True, False])
@@ -84,7 +84,7 @@ def test_what_has_no_buffer_is_hashed_too():
 def test_stdin_is_compared_as_far_as_it_was_read(before, now, same, ended, monkeypatch):
     monkeypatch.setattr(digests, "BLOCK", 2)
     as_stdin(now, monkeypatch)
-    content = {"bytes": len(before), "blake2b": known(before)} | ({} if ended else {"ended": False})
+    content = {"bytes": len(before), "sha256": known(before)} | ({} if ended else {"ended": False})
     assert stdin_is(content) is (same == "always" or (same != "never" and not ended))
 
 
@@ -92,7 +92,7 @@ def test_a_stream_that_cannot_be_peeked_at_is_read(monkeypatch: pytest.MonkeyPat
     for data, same in ((b"abc", True), (b"", False)):
         stdin: Any = type("Stdin", (), {"buffer": io.BytesIO(data)})
         monkeypatch.setattr(sys, "stdin", stdin)
-        assert stdin_is({"bytes": 3, "blake2b": known(b"abc")}) is same
+        assert stdin_is({"bytes": 3, "sha256": known(b"abc")}) is same
 
 
 @pytest.mark.parametrize("records", [0, 1, 2, 3, 4, 7])
