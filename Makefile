@@ -1,11 +1,12 @@
-# dialtools: make demo | test | test-all | test-foreign | mutants | storm | fuzz | lint | types | man | package | pictures | bench | flood | clean
+# dialtools: make demo | test | test-all | test-foreign | test-oldest | mutants | storm | fuzz | lint | types | man | package | pictures | bench | flood | clean
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(abspath $(VENV))/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+VERSIONS ?= constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(VERSIONS) --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-foreign lint types man package pictures bench mutants storm fuzz flood clean
+.PHONY: help demo test test-all test-foreign test-oldest lint types man package pictures bench mutants storm fuzz flood clean
 PAGES := dialtools tests bench examples papers
 
 help: ## list the targets
@@ -14,11 +15,11 @@ help: ## list the targets
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/.ready: pyproject.toml $(VERSIONS) | $(BIN)/python
 	$(INSTALL) .
 	@touch $@
 
-$(VENV)/.ready-tests: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/.ready-tests: pyproject.toml $(VERSIONS) | $(BIN)/python
 	$(INSTALL) '.[test]'
 	@touch $(VENV)/.ready $@
 
@@ -39,6 +40,14 @@ test-foreign: $(VENV)/.ready-tests ## suites and tools that others wrote: senten
 	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: --dest .cache/foreign \
 		sentence-transformers==5.3.0
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not exhaustive' -rs tests/foreign tests/embed/test_vectors_page.py
+
+.cache/oldest.txt: pyproject.toml
+	@mkdir -p .cache
+	sed -nE 's/^  "([a-z0-9-]+)>=([0-9.]+)",?$$/\1~=\2.0/p' pyproject.toml > $@
+
+test-oldest: .cache/oldest.txt ## every test with the oldest releases that pyproject.toml allows, in .venv-oldest
+	$(MAKE) VENV=.venv-oldest VERSIONS=.cache/oldest.txt .venv-oldest/.ready-tests
+	.venv-oldest/bin/python -m pytest --numprocesses auto --dist worksteal
 
 mutants: $(VENV)/.ready-tests ## put faults into FILES="globs" and print those that no test notices
 	$(BIN)/python tests/mutants $(foreach glob,$(FILES),'$(glob)') $(if $(FAULTS),--faults $(FAULTS)) \

@@ -403,7 +403,7 @@ def test_a_model_without_snapshots_is_a_point_at_the_step_that_it_tells(tmp_path
         curve.find_points([str(tmp_path)])
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     [foreign] = curve.find_points([str(tmp_path)])
-    assert (foreign.step, foreign.path) == (0, tmp_path) and len(foreign.weights) == 32
+    assert (foreign.step, foreign.path) == (0, tmp_path) and len(foreign.weights) == 64
     told = {"weights": "w", "counts": {"steps": 7}}
     (tmp_path / "dialtools.json").write_text(json.dumps(told))
     assert curve.find_points([str(tmp_path)])[0].key == "step 7 w"
