@@ -26,7 +26,9 @@ distance, its value by chance, and the p-value of a permutation test.
 Rows of one dialogue are not independent evidence. If both files have
 `dialogue_id`, intervals, tests and verdicts are of the share of dialogues
 with a row in the cluster (old_dialogue_share, new_dialogue_share; the table
-shows these), and permutations move whole dialogues.
+shows these), and permutations move whole dialogues. A longer dialogue is in
+more clusters: where one file has longer ones, all its shares of dialogues are
+larger. You are told so; --per dialogue compares first turns instead.
 
 Large files:
 
@@ -56,6 +58,8 @@ def main(options: DriftOptions, run: Run) -> None:
     from dialtools.cluster.drift import Drift
 
     drift = Drift(options)
+    for note in drift.notes():
+        run.warn(note)
     with run.progress(None, "clusterings") as progress:
         drift.find(progress.advance)
     records = drift.records()

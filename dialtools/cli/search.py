@@ -26,7 +26,7 @@ from dialtools.cli._command import command
 from dialtools.cli._grid import Grid, write_table
 from dialtools.cli._run import Run
 from dialtools.near.search_options import SearchOptions
-from dialtools.streams.tally import counted
+from dialtools.streams.tally import anew, counted
 
 
 @command(
@@ -37,7 +37,7 @@ from dialtools.streams.tally import counted
 def main(options: SearchOptions, run: Run) -> None:
     from dialtools.embed.query import query_vectors
     from dialtools.near.rows import Rows
-    from dialtools.near.search import found_records
+    from dialtools.near.search import OWN, found_records
 
     rows = Rows(vectors=options.vectors, keep=options.keep, distinct=options.distinct)
     rows.read(options.inputs[0])
@@ -47,7 +47,7 @@ def main(options: SearchOptions, run: Run) -> None:
     rows.vectors.expect(vectors_QD)
     records = found_records(rows, options.texts, vectors_QD, options)
     write_table(_grid(records), lambda: records, run, to="jsonl" if options.json else None)
-    run.close(f"{len(records):,} of {counted(len(rows), 'row')}")
+    run.close(f"{len(records):,} of {counted(len(rows), 'row')}{anew(rows.kept, OWN)}")
 
 
 def _grid(records: list[dict[str, Any]]) -> Grid:

@@ -28,6 +28,8 @@ GROUP = "dialogue_id"
 TENFOLD = 10
 """What has grown by this factor, of what is certain, is new; what has shrunk by it is gone."""
 SAME = "same"
+LONGER = 1.25
+"""By this factor dialogues of one file are so much longer that it is said."""
 TOLD = ("nearest", "words")
 TESTED = ("old_dialogue_share", "new_dialogue_share")
 
@@ -159,6 +161,17 @@ class Drift:
         groups = self.groups[side]
         met = [len(np.unique(groups[labels == number])) for number in numbers]
         return np.array(met), len(np.unique(groups))
+
+    def notes(self) -> list[str]:
+        """Say where longer dialogues alone make shares of dialogues larger."""
+        if self.groups is None:
+            return []
+        groups = (self.groups[side] for side in self._sides())
+        old, new = (len(rows) / len(np.unique(rows)) for rows in groups)
+        if max(old, new) < LONGER * min(old, new):
+            return []
+        lengths = f"a dialogue has {old:.1f} rows before, {new:.1f} after"
+        return [f"{lengths}: longer ones are in more clusters; --per dialogue takes first turns"]
 
     def closing_line(self, records: Sequence[dict[str, Any]]) -> str:
         """Return how many clusters have changed, and how far the files are apart."""

@@ -17,7 +17,7 @@ from dialtools.cluster.summary import DIGITS, summary
 from dialtools.errors import DataError
 from dialtools.shown import first_line
 from dialtools.streams.sinks import json_lines
-from dialtools.streams.tally import counted
+from dialtools.streams.tally import anew, counted
 
 CLUSTER, DISTANCE, PROBABILITY = "cluster", "distance", "probability"
 
@@ -32,6 +32,7 @@ class Clustering:
         self.columns = self.rows.kept(options.keep, KEPT)
         self.clusters: Clusters
         self.stability: Stability | None = None
+        self._anew = ""
 
     def find(self, advance: Advance) -> None:
         """Find the clusters, then how sure they are."""
@@ -55,7 +56,9 @@ class Clustering:
         Raises:
             DataError: if a column does not fit a table.
         """
-        columns = {**self.columns, **self._found()}
+        found = self._found()
+        self._anew = anew(self.columns, found)
+        columns = {**self.columns, **found}
         if lines:
             records = (
                 {name: value for name, value in zip(columns, row, strict=True) if value is not None}
@@ -104,7 +107,7 @@ class Clustering:
             facts.append(f"stability {self.stability.overall()[0]:.2f}")
         if rows.left_out:
             facts.append(f"{counted(rows.left_out, 'dialogue')} without a turn of the user")
-        return "; ".join(facts)
+        return "; ".join(facts) + self._anew
 
 
 def _numbers(values_N: np.ndarray) -> list[float | None]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,7 +73,11 @@ class Probe:
 
     def __call__(self, vectors_ND: np.ndarray) -> np.ndarray:
         """Return (N, A) probabilities."""
-        return self.layer.predict_proba((vectors_ND - self.mean) / self.scale)
+        return self.layer.predict_proba(self.scaled(vectors_ND))
+
+    def scaled(self, vectors_ND: np.ndarray) -> np.ndarray:
+        """Return (N, D) float32 what the layer sees; differences of float32 may be beyond it."""
+        return ((vectors_ND - self.mean) / self.scale).astype(np.float32)
 
 
 def train(
@@ -94,12 +98,12 @@ def train(
     from threadpoolctl import threadpool_limits
 
     vectors_ND = parts.train.matrix
-    mean_D = vectors_ND.mean(0)
-    scale = float((vectors_ND - mean_D).std()) or 1.0
+    mean_D = vectors_ND.mean(0, dtype=np.float64)
+    probe = Probe(None, mean_D, float((vectors_ND - mean_D).std()) or 1.0)
     rows = Rows(
-        train=(vectors_ND - mean_D) / scale,
+        train=probe.scaled(vectors_ND),
         targets=targets.train,
-        validation=(parts.validation.matrix - mean_D) / scale,
+        validation=probe.scaled(parts.validation.matrix),
         validation_targets=targets.validation,
     )
     best: Fit | None = None
@@ -113,7 +117,7 @@ def train(
             advance(1)
     assert best is not None, "the grid has a point"
     chosen = {**best.point._asdict(), "epochs": best.epoch, "validation": best.score}
-    return Probe(best.layer, mean_D, scale, chosen)
+    return replace(probe, layer=best.layer, chosen=chosen)
 
 
 class Rows(NamedTuple):

@@ -18,7 +18,7 @@ from dialtools.near.rows import scalars, usual
 from dialtools.near.unlabelled import refined
 from dialtools.shown import listed
 from dialtools.streams.making import one_space
-from dialtools.streams.tally import counted
+from dialtools.streams.tally import anew, counted
 from dialtools.streams.vector_files import embedding_parts, read_embeddings
 from dialtools.streams.vectors import Embeddings
 
@@ -32,13 +32,13 @@ class Assigning:
 
     Attributes:
         notes: what is to be said of classes and thresholds.
-        replaced: fields of the rows that have the name of a new one.
+        kept: the fields of the rows that go along.
     """
 
     def __init__(self, options: AssignOptions) -> None:
         self.options = options
         self.notes: list[str] = []
-        self.replaced: dict[str, None] = {}
+        self.kept: dict[str, None] = {}
         self.rows = self.near = self.nowhere = 0
         self.router = Router.load(options.router) if options.router else self._made()
 
@@ -225,7 +225,7 @@ class Assigning:
         somewhere_N = self._somewhere(part)
         near_N = somewhere_N & (score_NK[:, 0] >= router.thresholds[order_NK[:, 0]])
         kept = {name: part.columns[name] for name in part.kept(self.options.keep, usual(part))}
-        self.replaced |= dict.fromkeys(name for name in WRITTEN if name in kept)
+        self.kept |= dict.fromkeys(kept)
         if not lines:
             kept = {name: scalars(values) for name, values in kept.items()}
         for i in range(len(part)):
@@ -247,6 +247,5 @@ class Assigning:
         """Return how many rows got a class."""
         none = f"; {self.rows - self.near:,} {self.router.none}" if self.rows > self.near else ""
         zeros = f"; {counted(self.nowhere, 'vector')} of zeros" if self.nowhere else ""
-        anew = f"; written anew: {', '.join(self.replaced)}" if self.replaced else ""
         classes = counted(len(self.router.labels), "class")
-        return f"{counted(self.rows, 'row')}, {classes}{none}{zeros}{anew}"
+        return f"{counted(self.rows, 'row')}, {classes}{none}{zeros}{anew(self.kept, WRITTEN)}"

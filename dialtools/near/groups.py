@@ -11,7 +11,7 @@ from dialtools.advance import Advance
 from dialtools.metrics.unit_vectors import AT_ONCE
 from dialtools.near.find import HALF_DIGIT, QUERIES_AT_ONCE
 from dialtools.near.rows import ROW, Rows, columns_of, without
-from dialtools.streams.tally import counted
+from dialtools.streams.tally import anew, counted
 
 OWN = (ROW, "group", "size")
 LINKS_AT_ONCE = 4_000_000
@@ -56,7 +56,8 @@ class Groups:
     def closing_line(self) -> str:
         """Return how many there are."""
         rows = counted(self.together, "row")
-        return f"{counted(self.groups, 'group')} of {rows}; {counted(len(self.rows), 'row')} in all"
+        told = f"{counted(self.groups, 'group')} of {rows}; {counted(len(self.rows), 'row')} in all"
+        return told + anew(self.rows.kept, OWN)
 
 
 def linked(rows: Rows, *, least: float, advance: Advance) -> np.ndarray:

@@ -13,7 +13,7 @@ from dialtools.near.approximate import Graph
 from dialtools.near.find import Table, nearest_rows_of, nearest_vectors
 from dialtools.near.options import NeighborOptions
 from dialtools.near.rows import ROW, Rows, columns_of, without
-from dialtools.streams.tally import counted
+from dialtools.streams.tally import anew, counted
 
 OWN = (ROW, "near", "rank", "cosine")
 """What the pairs tell beside the fields of their rows."""
@@ -123,7 +123,13 @@ class Join:
         alone = f"; {counted(self.alone, 'row')} without" if self.alone else ""
         rows = counted(self.searched, "row")
         graph = f"; {self.graph.closing_note()}" if self.graph else ""
-        return f"{counted(self.pairs, 'pair')} of {rows}{among}{alone}{graph}"
+        return f"{counted(self.pairs, 'pair')} of {rows}{among}{alone}{graph}{self._anew()}"
+
+    def _anew(self) -> str:
+        """Say which fields of either file have the name of a new one."""
+        near = [f"near_{name}" for name in self.among.kept if name not in OWN]
+        lost = [name for name in self.among.kept if name in OWN]
+        return anew([*self.queries.kept, *lost], [*OWN, *near])
 
 
 def rows_at_once(memory: int, dimension: int, count: int) -> int:

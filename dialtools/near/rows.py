@@ -33,6 +33,7 @@ class Rows:
         fields: a table of what is told of each, its number (`row`) first.
         number: (N,) that number.
         order, starts: (N,) rows by their vector, (V + 1,) where those of each vector begin.
+        kept: the fields of the file that are told, by their names.
         made: what the file tells of its making; space: of it, what tells the model.
     """
 
@@ -42,6 +43,7 @@ class Rows:
         self.vectors = UnitVectors()
         self.space: dict[str, Any] = {}
         self.made: dict[str, Any] = {}
+        self.kept: dict[str, None] = {}
         self._name, self._keep = vectors, keep
         self._texts = HashIndex() if distinct else None
         self._seen = 0
@@ -70,7 +72,9 @@ class Rows:
         name, matrix_ND = part.chosen(self._name)
         self.space = one_space(self.space, part.metadata, where=part.name)
         self.made = self.made or making(part.metadata)
-        fields = told(part, self._keep, first=self._seen)
+        names = part.kept(self._keep, usual(part))
+        self.kept |= dict.fromkeys(names)
+        fields = told(part, names, first=self._seen)
         self._seen += len(part)
         if self._texts is not None:
             _, new = self._texts.add(_keys(part.texts(name), first=self._seen - len(part)))
@@ -91,13 +95,12 @@ class Rows:
         return len(self.vector)
 
 
-def told(part: Embeddings, keep: Sequence[str], *, first: int) -> pa.Table:
-    """Return what is told of the rows of a part, of which the first has a number.
+def told(part: Embeddings, names: Sequence[str], *, first: int) -> pa.Table:
+    """Return some fields of the rows of a part, of which the first has a number.
 
     Raises:
-        DataError: if a field is not there, or of several types.
+        DataError: if a field is of several types.
     """
-    names = part.kept(keep, usual(part))
     try:
         columns = {name: _long(pa.array(scalars(part.columns[name]))) for name in names}
     except (pa.ArrowException, OverflowError) as error:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dialtools.metrics.space import unit
+from dialtools.metrics.sums import sums_of
 
 WORTH = 2
 """Examples for which the mean of a class's rows counts: it says most where there are few."""
@@ -56,7 +57,7 @@ def refined(
 
 def _found(prototypes_CD: np.ndarray, blocks: Iterable[np.ndarray]) -> tuple[np.ndarray, int, int]:
     """Return (C, D) sums of the rows that are surely of each class, how many, and all rows."""
-    least_C, classes_C = _cosine_of_next_class(prototypes_CD), np.arange(len(prototypes_CD))
+    least_C = _cosine_of_next_class(prototypes_CD)
     sums_CD, found, rows = np.zeros(prototypes_CD.shape), 0, 0
     for block_ND in blocks:
         rows += len(block_ND)
@@ -64,8 +65,7 @@ def _found(prototypes_CD: np.ndarray, blocks: Iterable[np.ndarray]) -> tuple[np.
         cosine_NC = unit_ND @ prototypes_CD.T
         nearest_N = cosine_NC.argmax(1)
         sure_N = unit_ND.any(axis=1) & (cosine_NC.max(1) > least_C[nearest_N])
-        of_class_NC = (nearest_N[:, None] == classes_C) & sure_N[:, None]
-        sums_CD += of_class_NC.T.astype(np.float32) @ unit_ND  # ten times as fast as np.add.at
+        sums_CD += sums_of(unit_ND[sure_N], nearest_N[sure_N], len(prototypes_CD))
         found += int(sure_N.sum())
     return sums_CD, found, rows
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterable
 
 from dialtools.shown import listed
 
@@ -24,6 +25,17 @@ def given(number: int, reason: str) -> str:
     """
     first, *rest = reason.split(" ")
     return " ".join([f"{number:,}", first.removesuffix("s") if number == 1 else first, *rest])
+
+
+def anew(kept: Collection[str], own: Iterable[str]) -> str:
+    """Return what a closing line says of fields of the input that give way to new ones, if any.
+
+    Args:
+        kept: the fields that are carried along.
+        own: the names of the new ones.
+    """
+    names = ", ".join(name for name in own if name in kept)
+    return f"; written anew: {names}" if names else ""
 
 
 def _count(counter: Counter[str], name: str, n: int) -> None:

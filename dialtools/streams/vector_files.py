@@ -31,6 +31,8 @@ from dialtools.streams.vectors import MAKER, SUFFIX, Embeddings
 
 MATRIX_ROWS = 4096
 """Of a bare matrix that are records at once."""
+AS_FLOAT32 = " in float32 (3.4e38 at most)"
+"""What numbers that are read become."""
 
 
 def read_embeddings(paths: Sequence[str], *, limit: int | None = None) -> Embeddings:
@@ -328,7 +330,7 @@ def _vector(value: Any, name: str, where: Where) -> np.ndarray:
     with np.errstate(over="ignore"):  # beyond float32 is not finite
         vector = vector.astype(np.float32)
     if not np.isfinite(vector).all():
-        raise DataError(f"{name}: not finite", where=where)
+        raise DataError(f"{name}: not finite{AS_FLOAT32}", where=where)
     return vector
 
 
@@ -340,5 +342,6 @@ def _checked(matrix: np.ndarray, path: str, first: int = 1) -> np.ndarray:
         matrix = np.asarray(matrix, np.float32)
     finite = np.isfinite(matrix).all(1)
     if not finite.all():
-        raise DataError(f"row {first + int(np.argmin(finite)):,} is not finite", where=path)
+        row = first + int(np.argmin(finite))
+        raise DataError(f"row {row:,} is not finite{AS_FLOAT32}", where=path)
     return matrix

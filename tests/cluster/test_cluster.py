@@ -80,6 +80,14 @@ def test_a_limit_takes_the_first_rows(cluster: Run):
     assert [row["id"] for row in lines(done.stdout)] == [row["id"] for row in ROWS[:20]]
 
 
+def test_fields_that_are_written_anew_are_told(cluster: Run):
+    scored = [row | {"distance": 7, "probability": 8} for row in ROWS]
+    done = cluster("--clusters", 3, "--keep", "all", rows=scored)
+    first = lines(done.stdout)[0]
+    assert first["distance"] < 2 and first["probability"] == 8
+    assert "3 clusters; written anew: distance (" in done.stderr.decode()
+
+
 def clusters(done: subprocess.CompletedProcess) -> dict[str, int]:
     return {row["id"]: row["cluster"] for row in lines(done.stdout)}
 

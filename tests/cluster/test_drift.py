@@ -120,6 +120,18 @@ def test_rows_of_a_dialogue_are_evidence_once(drift: Run):
     assert whole["p"] > 0.01
 
 
+def test_longer_dialogues_are_told(drift: Run):
+    """They are in more clusters, though the rows of both files are drawn alike."""
+    rows = month(0, fly=60, thanks=60)
+    old, new = (
+        [{**row, "dialogue_id": f"d{i % count}"} for i, row in enumerate(rows)]
+        for count in (60, 40)
+    )
+    told = "a dialogue has 2.0 rows before, 3.0 after: longer ones are in more clusters"
+    assert told in drift("--clusters", 2, old=old, new=new).stderr.decode()
+    assert "longer" not in drift("--clusters", 2, old=old, new=old).stderr.decode()
+
+
 def test_rows_are_evidence_each_if_one_file_tells_no_dialogues(drift: Run):
     old, new = month(0, fly=40, thanks=40), month(1, fly=40, thanks=40, pay=30)
     talks = [{**row, "dialogue_id": f"d{i // 15}"} for i, row in enumerate(new)]

@@ -122,6 +122,15 @@ def test_mtebs_protocol_is_its_code(evaluate: Evaluate, path: Path):
     assert found["values"] == pytest.approx(expected, abs=1e-6)
 
 
+def test_mtebs_protocol_takes_vectors_whose_squares_no_32_bits_hold(
+    evaluate: Evaluate, path: Path, tmp_path: Path
+):
+    rows, vectors = labelled(240)
+    large = write(tmp_path / "v.jsonl", rows, embedding=vectors * np.float32(2.0**100))
+    ask = ("cluster", "--protocol", "mteb", "--part", "test", "--runs", 2)
+    assert evaluate(*ask, large)[0]["values"] == evaluate(*ask, path)[0]["values"]
+
+
 def test_induced_intents_are_learnt_and_told_of_test_rows(
     evaluate: Evaluate, path: Path, tmp_path: Path
 ):

@@ -87,9 +87,19 @@ def test_the_layer_sees_vectors_less_the_training_mean_divided_by_one_number():
     found = trained(lambda truth, p: (p.argmax(1) == truth).mean(), epochs=30)
     assert found.mean == pytest.approx(VECTORS.mean(0))
     assert found.scale == pytest.approx((VECTORS - VECTORS.mean(0)).std())
-    scaled = (VECTORS - VECTORS.mean(0)) / (VECTORS - VECTORS.mean(0)).std()
+    exact = VECTORS - VECTORS.mean(0, dtype=np.float64)
+    scaled = (exact / exact.std()).astype(np.float32)
     assert found(VECTORS) == pytest.approx(found.layer.predict_proba(scaled), rel=1e-6)
     assert (found(VECTORS).argmax(1) == CLASSES).mean() > 0.8
+
+
+def test_vectors_may_be_as_large_as_32_bits_hold():
+    largest = VECTORS * (np.float32(3e38) / np.abs(VECTORS).max())
+    scaled = [
+        probe.Probe(None, x.mean(0, dtype=np.float64), float(x.std(dtype=np.float64))).scaled(x)
+        for x in (VECTORS, largest)
+    ]
+    np.testing.assert_allclose(*scaled, rtol=1e-5, atol=1e-6)
 
 
 def test_cross_entropy_by_hand():

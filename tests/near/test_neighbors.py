@@ -121,6 +121,17 @@ def test_the_fields_that_are_told_are_chosen(near: Near):
     ).stderr.replace(b"'", b"")
 
 
+def test_fields_that_are_written_anew_are_told(near: Near):
+    ranked = [row | {"rank": 7, "near_n": 8, "size": 9, "n": 1} for row in ROWS]
+    done = near("neighbors", "r.jsonl", "-k", 1, "--keep", "all", r=ranked)
+    assert rows(done)[0]["rank"] == rows(done)[0]["near_n"] == 1
+    assert "; written anew: rank, near_n (" in done.stderr.decode()
+    done = near("neighbors", "r.jsonl", "--groups", "--min-cosine", 0, "--keep", "all")
+    assert "; written anew: size (" in done.stderr.decode()
+    done = near("neighbors", "e.jsonl", "r.jsonl", "-k", 1, "--keep", "n,rank", e=[*ranked[:2]])
+    assert "; written anew: rank (" in done.stderr.decode()
+
+
 def test_contexts_are_searched_among_responses_without_their_own(near: Near):
     pairs = [
         {"id": i, "context_embedding": at(10 * i), "response_embedding": at(10 * i + 4)}

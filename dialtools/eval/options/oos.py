@@ -6,8 +6,8 @@
 A text is out of scope if it is nearest to the prototype of the out-of-scope
 class, or if its best score is not above a threshold. Scores are given for the
 thresholds mean - std, mean and mean + std of the test scores (transductive,
-as in the DSE reference), and with validation rows for the one that is best on
-them.
+as in the DSE reference), and with validation rows for the quantile of their
+scores, in steps of 0.5 %, that gives them the best `average`.
 
 The results of single test rows, for dial-eval compare, are kept only in
 files: 5 MB of them for CLINC150. --each keeps them on a terminal and in a
