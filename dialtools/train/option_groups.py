@@ -74,7 +74,6 @@ class TeacherOptions:
     )
     teacher_weight: float = option(
         5.0,
-        metavar="X",
         parse=positive,
         group="Teacher",
         help="weight of the teacher's loss, one less the cosine to its vectors",
@@ -88,7 +87,6 @@ class RecipeOptions:
 
     max_steps: int | None = option(
         None,
-        metavar="N",
         parse=at_least(0),
         group=RECIPE,
         help="take N steps, whatever --epochs and --least-steps; 0 saves the start unchanged",
@@ -126,7 +124,6 @@ class FreshOptions:
     )
     hidden: int = option(
         None,
-        metavar="N",
         parse=at_least(64),
         group="Fresh encoder",
         help="width of a fresh encoder, or of a static one made from --model",
@@ -134,7 +131,6 @@ class FreshOptions:
     )
     layers: int = option(
         None,
-        metavar="N",
         parse=at_least(1),
         group="Fresh encoder",
         help="layers of a fresh transformer",
@@ -142,7 +138,6 @@ class FreshOptions:
     )
     vocab_size: int = option(
         None,
-        metavar="N",
         parse=at_least(300),
         group="Fresh encoder",
         help="words of a fresh tokenizer",
@@ -170,7 +165,6 @@ class ValidationOptions:
     )
     validate_every: int = option(
         0,
-        metavar="N",
         parse=at_least(0),
         group="Validation",
         help="steps between validations",
@@ -191,7 +185,6 @@ class MemoryOptions:
 
     micro_batch_tokens: int = option(
         0,
-        metavar="N",
         parse=at_least(0),
         group="Engine",
         help="tokens to encode at once; padding counts only for models that need it",
@@ -212,7 +205,6 @@ class ProgressOptions:
 
     checkpoint_every: int = option(
         200,
-        metavar="N",
         parse=at_least(1),
         group="Engine",
         help="steps between checkpoints",
@@ -241,7 +233,6 @@ class ProgressOptions:
     )
     nproc: int = option(
         1,
-        metavar="N",
         parse=at_least(1),
         group="Engine",
         help="processes of this machine that share each step, one a GPU or a share of the "

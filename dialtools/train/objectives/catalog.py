@@ -69,7 +69,6 @@ class TemperatureOptions:
     """Of objectives with a softmax over similarities."""
 
     temperature: float = by_recipe(
-        metavar="X",
         parse=positive,
         help="temperature of the loss",
         not_with=("utterance_share", (0.0,)),
@@ -123,7 +122,6 @@ class ContextOptions:
 
     context_max_length: int = by_recipe(
         default=0,
-        metavar="N",
         parse=at_least(4),
         help="cut contexts to N tokens, the oldest first",
         shown="max-length times the longest window",
@@ -160,7 +158,6 @@ class CandidateOptions(MatryoshkaOptions):
     )
     context_turns: int = by_recipe(
         group=CANDIDATES,
-        metavar="N",
         parse=at_least(1),
         help="turns around a response, the nearest N (siamese: before it)",
     )
@@ -223,7 +220,6 @@ class ContrastOptions(
     classify: float = by_recipe(
         group=CONTRAST,
         default=0.0,
-        metavar="X",
         parse=not_negative,
         help="weight of telling `similar` pairs from others (PairSupCon)",
     )
@@ -256,14 +252,12 @@ class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, Mat
 
     template_temperature: float = by_recipe(
         group=TEMPLATES,
-        metavar="X",
         parse=positive,
         help="temperature between templates; --temperature is that between utterances",
         not_with=("template_share", (0.0,)),
     )
     pair_temperature: float = by_recipe(
         group=TEMPLATES,
-        metavar="X",
         parse=positive,
         help="temperature between templates and utterances",
         not_with=("pair_share", (0.0,)),
@@ -318,9 +312,7 @@ class MaskedWordsOptions(SpeakerOptions):
         parse=share,
         help="share of the words to mask, at least one a text",
     )
-    mask_most: int = by_recipe(
-        group=MASKED, metavar="N", parse=at_least(1), help="mask at most N words a text"
-    )
+    mask_most: int = by_recipe(group=MASKED, parse=at_least(1), help="mask at most N words a text")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
