@@ -69,8 +69,8 @@ class Hyperparameters:
         group="Teacher",
         default=0.0,
         parse=not_negative,
-        help="also keep texts of the pairs where --model has them, which then is the teacher; "
-        "the weight of that loss",
+        help="let --model be the teacher, of the texts of the pairs: keep them where it has them; "
+        "how much that counts, as --teacher-weight says it; 0: not at all",
     )
     optimizer: str = by_recipe(group=UPDATES, choices=OPTIMISERS, help="optimiser")
     schedule: str = by_recipe(group=UPDATES, choices=SCHEDULES, help="learning-rate schedule")
@@ -101,8 +101,8 @@ class Hyperparameters:
         default=0.0,
         metavar="DECAY",
         parse=share_below_one,
-        help="save a moving average of the weights: after step t, min(DECAY, (1 + t) / (10 + "
-        "t)) of the average before and the rest of the weights; 0 saves the last weights",
+        help="save a moving average of the weights, which keeps min(DECAY, (1 + t) / (10 + t)) "
+        "of itself at step t; 0 saves the last weights",
     )
     merge_with_start: float = by_recipe(
         group=UPDATES,

@@ -76,7 +76,8 @@ class TeacherOptions:
         5.0,
         parse=positive,
         group="Teacher",
-        help="weight of the teacher's loss, one less the cosine to its vectors",
+        help="how much the teacher counts beside the pairs, which count 1; its loss is 1 less the "
+        "cosine to its vectors",
         goes_with="teacher",
     )
 
@@ -96,7 +97,7 @@ class RecipeOptions:
         choices=POOLINGS,
         group=RECIPE,
         help="how token vectors become one vector",
-        shown="else the model's own",
+        shown="the recipe's, else the model's own",
     )
     objective: str | None = option(
         None,
@@ -160,14 +161,14 @@ class ValidationOptions:
         metavar="SHARE",
         parse=share_below_one,
         group="Validation",
-        help="hold out this share of the dialogues for that",
+        help="hold out this share of the dialogues, and measure that on their pairs",
         not_with="validate",
     )
     validate_every: int = option(
         0,
         parse=at_least(0),
         group="Validation",
-        help="steps between validations",
+        help="measure it every N steps",
         shown="once an epoch",
         goes_with="validate validation_share",
     )
@@ -235,8 +236,8 @@ class ProgressOptions:
         1,
         parse=at_least(1),
         group="Engine",
-        help="processes of this machine that share each step, one a GPU or a share of the "
-        "cores; the batch size stays. Under torchrun, the processes it starts",
+        help="processes of this machine that share each step, each on a GPU or a share of the "
+        "cores; the batch size stays. torchrun starts its own, whatever N is",
         how=True,
     )
     quiet: bool = restated(RunOptions, "quiet", help="print errors and warnings only")

@@ -215,13 +215,14 @@ class ContrastOptions(
         default=0.0,
         metavar="SHARE",
         parse=share,
-        help="nor one that is less similar than the partner by up to this share",
+        help="with --guide-floor: nor one that it finds less similar than the partner by up to "
+        "this share",
     )
     classify: float = by_recipe(
         group=CONTRAST,
         default=0.0,
         parse=not_negative,
-        help="weight of telling `similar` pairs from others (PairSupCon)",
+        help="weight of a second loss: telling `similar` pairs from others (PairSupCon)",
     )
 
     def __post_init__(self) -> None:
@@ -237,7 +238,8 @@ class MatchingOptions(CandidateOptions, TemperatureOptions):
     aggregation: str = by_recipe(
         group=CANDIDATES,
         choices=("mean", "attention"),
-        help="matching: weigh the turns of a context alike (I2), or by a small network (I1)",
+        help="of matching: mean: the turns of a context count alike (I2); attention: a small "
+        "network weighs them (I1)",
     )
 
 
@@ -280,15 +282,15 @@ class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, Mat
     pair_negatives: str = by_recipe(
         group=TEMPLATES,
         choices=("utterances", "templates", "both"),
-        help="a template picks its utterance among utterances (as in the paper), an utterance "
-        "its template among templates, or both",
+        help="utterances: a template picks its utterance among them (as in the paper); templates: "
+        "an utterance picks its template; or both",
         not_with=("pair_share", (0.0,)),
     )
     align: bool = by_recipe(
         group=TEMPLATES,
         default=False,
-        help="train a layer for templates, saved beside the model (TaDSE's M_A); it learns from "
-        f"nothing: {ALIGN_EPOCHS} passes, unless --epochs says how many",
+        help="train a layer for templates, saved beside the model (TaDSE's M_A); as it learns from "
+        f"nothing, training makes {ALIGN_EPOCHS} passes, unless --epochs says how many",
         goes_with="template_share pair_share",
     )
 
