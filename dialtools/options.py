@@ -367,9 +367,7 @@ def idle_variables(environ: Iterable[str], command: str, known: Iterable[Spec]) 
 class RunOptions:
     """How the run behaves."""
 
-    seed: int = option(
-        0, metavar="N", parse=seed_number, group="Run", help="seed of all random choices"
-    )
+    seed: int = option(0, parse=seed_number, group="Run", help="seed of all random choices")
     quiet: bool = option(False, short="-q", group="Run", help="print errors only", how=True)
     verbose: bool = option(False, short="-v", group="Run", help="print more", how=True)
     debug: bool = option(False, group="Run", help="show tracebacks", how=True)

@@ -119,10 +119,11 @@ def as_screen(grid: Grid, run: Run, stream: TextIO | None = None) -> str:
     from rich.console import Console
 
     out = StringIO()
-    colored = run.colored_on(stream) if stream else run.colored
+    screen = sys.stdout if stream is None else stream
+    colored = run.colored_on(screen)
     console = Console(
         file=out,
-        width=_columns(stream or sys.stdout),
+        width=_columns(screen),
         no_color=not colored,
         force_terminal=colored,
         highlight=False,

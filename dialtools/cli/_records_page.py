@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dialtools.cli._records import RECORDS, Field, RecordKind
-from dialtools.cli._roff import bold, definition, header, roff
+from dialtools.cli._records import RECORDS, RecordKind
+from dialtools.cli._roff import bold, definition, header, italic, roff
 from dialtools.streams.bounds import BOUNDS, size_text
 
 OPENING = """
@@ -78,17 +78,10 @@ def _bounds() -> list[str]:
 
 
 def _section(name: str, kind: RecordKind) -> list[str]:
-    lines = [
-        f".SH {name.upper()}",
-        f"{roff(kind.summary.capitalize())}:",
-        roff(kind.commands) + ".",
-    ]
-    lines += [".PP", "\\fI" + roff(kind.example) + "\\fR"]
+    lines = [f".SH {name.upper()}", f"{roff(kind.summary.capitalize())}:"]
+    lines += [f"{roff(kind.commands)}.", ".PP", italic(kind.example)]
     for field_name, field in kind.fields.items():
-        lines += [".TP", _label(field_name, field), roff(field.text)]
+        # in bold what must be there, in italics what may be
+        font = "B" if field.required else "I"
+        lines += definition(f"\\f{font}{field_name}\\fR ({field.kind})", field.text)
     return lines
-
-
-def _label(name: str, field: Field) -> str:
-    """Return the name in bold where it must be there, in italics where it may be, and its kind."""
-    return f"\\f{'B' if field.required else 'I'}{name}\\fR ({field.kind})"

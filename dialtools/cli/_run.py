@@ -61,11 +61,6 @@ class Run:
         """Whether --dry-run is given."""
         return bool(getattr(self.options, "dry_run", False))
 
-    @property
-    def colored(self) -> bool:
-        """Whether a report on stdout may be coloured."""
-        return self.colored_on(sys.stdout)
-
     def colored_on(self, stream: TextIO) -> bool:
         """Tell whether a report on a stream may be coloured."""
         return wants_color(getattr(self.options, "color", "auto"), stream)

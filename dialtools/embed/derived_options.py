@@ -103,7 +103,7 @@ class CutOptions(DerivedOptions):
     not_of_files = ("a file of word vectors has no layers", "")
 
     layers: int | None = option(
-        None, metavar="N", parse=at_least(1), help="keep the first N layers", shown="needed"
+        None, parse=at_least(1), help="keep the first N layers", shown="needed"
     )
 
     def __post_init__(self) -> None:

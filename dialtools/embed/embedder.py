@@ -51,11 +51,8 @@ class Counts:
     blank: int = 0
 
     def add(self, other: Counts) -> None:
-        self.rows += other.rows
-        self.distinct += other.distinct
-        self.cut += other.cut
-        self.unknown += other.unknown
-        self.blank += other.blank
+        for name, count in vars(other).items():
+            setattr(self, name, getattr(self, name) + count)
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,6 @@ class EmbedOptions(
     )
     dimensions: int | None = option(
         None,
-        metavar="N",
         parse=at_least(1),
         help="keep only the first N dimensions (then scale, if vectors are scaled); with "
         "whiten, the first N that it makes",
@@ -82,7 +81,7 @@ class EmbedOptions(
         "float32", choices=("float32", "float16"), help="number type of the vectors"
     )
     max_length: int | None = option(
-        None, metavar="N", parse=at_least(4), help="cut texts to N tokens", shown="the model's"
+        None, parse=at_least(4), help="cut texts to N tokens", shown="the model's"
     )
     pooling: str | None = option(
         None,
@@ -148,7 +147,6 @@ class EmbedOptions(
     )
     nearest_templates: int = option(
         1,
-        metavar="N",
         parse=at_least(1),
         group="Compression",
         help="use the mean of the N nearest --templates",
@@ -182,7 +180,6 @@ class EmbedOptions(
     )
     shard_rows: int = option(
         65_536,
-        metavar="N",
         parse=at_least(1),
         group="Engine",
         help="rows a shard, the unit of --resume; within a shard each distinct text is encoded "

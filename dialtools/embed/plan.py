@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,17 +15,6 @@ from dialtools.encoder.word_vectors import WordVectors
 from dialtools.streams.tally import counted
 
 
-@dataclass
-class Extent:
-    """How much there is to do."""
-
-    shards: int = 0
-    rows: int = 0
-    distinct: int = 0
-    tokens: int = 0
-    cut: int = 0
-
-
 def plan(
     embedder: Embedder, shards: Iterable[Shard], dimensions: int | None = None
 ) -> dict[str, str]:
@@ -35,18 +24,18 @@ def plan(
         dimensions: of the vectors that are written; as the encoder makes them, without.
     """
     dimensions = dimensions or embedder.dimensions()
-    extent = _measured(embedder, shards)
+    extent = _extent(embedder, shards)
     options = embedder.options
     vectors = ", ".join(vector_name(name, embedder.fields) for name in embedder.fields)
     number_bytes = np.dtype(options.dtype).itemsize
-    size = extent.rows * len(embedder.fields) * dimensions * number_bytes
+    size = extent["rows"] * len(embedder.fields) * dimensions * number_bytes
     longest = embedder.model.settings.max_length
-    cut = "none is cut" if longest >= UNBOUNDED else f"{extent.cut:,} texts cut at {longest}"
+    cut = "none is cut" if longest >= UNBOUNDED else f"{extent['cut']:,} texts cut at {longest}"
     lines = {
-        "rows": f"{extent.rows:,}, in shards of {options.shard_rows:,}: {extent.shards:,}",
+        "rows": f"{extent['rows']:,}, in shards of {options.shard_rows:,}: {extent['shards']:,}",
         "texts": (
-            f"{extent.distinct:,} to encode (distinct within a shard), {extent.tokens:,} tokens, "
-            f"{cut}"
+            f"{extent['distinct']:,} to encode (distinct within a shard), "
+            f"{extent['tokens']:,} tokens, {cut}"
         ),
         "vectors": (
             f"{vectors}: {counted(dimensions, 'dimension')}, {options.dtype}, "
@@ -58,17 +47,15 @@ def plan(
     return {**lines, "device": device} if device else lines
 
 
-def _measured(embedder: Embedder, shards: Iterable[Shard]) -> Extent:
-    extent = Extent()
+def _extent(embedder: Embedder, shards: Iterable[Shard]) -> Counter[str]:
+    """Return how many shards, rows, distinct texts, tokens and cut texts there are."""
+    extent = Counter[str]()
     encoder = embedder.model.encoder
     for shard in shards:
         texts = list(dict.fromkeys(embedder.items(shard)))
-        extent.shards += 1
-        extent.rows += len(shard)
-        extent.distinct += len(texts)
+        extent.update(shards=1, rows=len(shard), distinct=len(texts))
         if not isinstance(encoder, WordVectors):
             flat, _, too_long = flat_sequences(encoder, texts, embedder.model.settings.max_length)
-            extent.tokens += len(flat[0])
-            extent.cut += int(too_long.sum())
+            extent.update(tokens=len(flat[0]), cut=int(too_long.sum()))
         embedder.advance(len(texts))
     return extent

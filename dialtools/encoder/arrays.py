@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -27,9 +26,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     except (KeyError, TypeError, AttributeError):
         from dialtools.encoder.weights import read_tensors
 
-        return {name: _narrow(value) for name, value in read_tensors(path).items()}
-
-
-def _narrow(tensor: Any) -> np.ndarray:
-    """Return a tensor of torch as an array."""
-    return (tensor.float() if tensor.is_floating_point() else tensor).numpy()
+        return {
+            name: (value.float() if value.is_floating_point() else value).numpy()
+            for name, value in read_tensors(path).items()
+        }

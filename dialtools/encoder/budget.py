@@ -34,23 +34,18 @@ def tokens_that_fit(memory: int, token_bytes: int, *, most: int) -> int:
     return min(most, max(LEAST, power))
 
 
-def to_embed(device: torch.device, token_floats: int, float_bytes: int) -> int:
-    """Return the padded tokens of a batch that is not learnt from, by the memory that is free."""
-    if device.type != "cuda":
-        return OF_CPU if device.type == "cpu" else OF_OTHERS
-    free, _ = torch.cuda.mem_get_info(device)
-    return tokens_that_fit(free, token_floats * float_bytes, most=TO_EMBED)
+def batch_tokens(device: torch.device, token_bytes: int, *, learns: bool) -> int:
+    """Return the padded tokens of a batch, or of a micro-batch that is learnt from.
 
-
-def to_train(device: torch.device, token_floats: int, float_bytes: int) -> int:
-    """Return the tokens of a micro-batch that is learnt from.
-
-    On a GPU by all memory, not by what is free: a resumed run has to decide the same.
+    On a GPU what is learnt from goes by all memory, not by what is free: a resumed run has to
+    decide the same.
     """
     if device.type != "cuda":
         return OF_CPU if device.type == "cpu" else OF_OTHERS
-    memory = torch.cuda.get_device_properties(device).total_memory
-    return tokens_that_fit(memory, token_floats * float_bytes, most=TO_TRAIN)
+    if learns:
+        memory = torch.cuda.get_device_properties(device).total_memory
+        return tokens_that_fit(memory, token_bytes, most=TO_TRAIN)
+    return tokens_that_fit(torch.cuda.mem_get_info(device)[0], token_bytes, most=TO_EMBED)
 
 
 def activation_bytes(device: torch.device) -> int:

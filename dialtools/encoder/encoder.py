@@ -97,12 +97,11 @@ class Encoder(nn.Module):
 
     def batch_tokens(self, precision: str) -> int:
         """Return the tokens of a batch, to learn from if the encoder is in training."""
-        float_bytes = DTYPES[precision].itemsize
-        if self.training:
-            return budget.to_train(self.device, self.floats_a_token, float_bytes)
         states = self._layers if POOLINGS[self.pooling].layers else 0
-        floats = self.dimension * (budget.LIVE_FLOATS + states)
-        return budget.to_embed(self.device, floats, float_bytes)
+        alive = self.dimension * (budget.LIVE_FLOATS + states)
+        floats = self.floats_a_token if self.training else alive
+        token_bytes = floats * DTYPES[precision].itemsize
+        return budget.batch_tokens(self.device, token_bytes, learns=self.training)
 
     @property
     def is_packed(self) -> bool:

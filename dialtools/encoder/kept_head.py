@@ -31,7 +31,10 @@ def save_heads(heads: Mapping[str, nn.Module], directory: Path) -> None:
     """Write heads into a model directory."""
     from safetensors.torch import save_file
 
-    rows = {name: nn.Sequential(*_layers(head)) for name, head in heads.items()}
+    rows = {
+        name: head if isinstance(head, nn.Sequential) else nn.Sequential(head)
+        for name, head in heads.items()
+    }
     tensors = {
         f"{name}.{key}": value.cpu().contiguous()
         for name, row in rows.items()
@@ -61,10 +64,6 @@ def load_head(directory: Path, name: str) -> nn.Module:
     head = nn.Sequential(*(_layer(kind, i, own, path) for i, kind in enumerate(kinds[name])))
     fill(head, own, where=path)
     return head.eval().requires_grad_(False)
-
-
-def _layers(head: nn.Module) -> list[nn.Module]:
-    return [*head] if isinstance(head, nn.Sequential) else [head]
 
 
 def _layer(kind: str, place: int, tensors: Mapping[str, Tensor], path: Path) -> nn.Module:

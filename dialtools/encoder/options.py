@@ -32,7 +32,6 @@ class DeviceOptions:
     )
     threads: int = option(
         0,
-        metavar="N",
         parse=at_least(0),
         group="Engine",
         help="number of CPU threads",
@@ -47,7 +46,6 @@ class BatchOptions:
 
     batch_tokens: int = option(
         0,
-        metavar="N",
         parse=at_least(0),
         group="Engine",
         help="tokens a batch, padding included",

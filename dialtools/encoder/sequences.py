@@ -50,7 +50,8 @@ def flat_sequences(
     for texts, roles in items:
         places += [utterances.setdefault(text, len(utterances)) for text in texts]
         if encoder.role_tokens:
-            speakers += _speaker_ids(encoder.role_tokens, roles, len(texts))
+            ids = [encoder.role_tokens[role] for role in roles or ()]
+            speakers += ids or [-1] * len(texts)  # turns without speakers
     ids, ends = tokenise(encoder.tokenizer, list(utterances))
     special = encoder.special
     turns_N = np.fromiter((len(texts) for texts, _ in items), np.int64, len(items))
@@ -84,10 +85,3 @@ def _sizes(
     if speakers_T is not None:
         lead_T = np.where(speakers_T >= 0, 1, lead_T)
     return np.add.reduceat(lead_T + sizes_T, begin_N)
-
-
-def _speaker_ids(
-    tokens: tuple[int, int, int], roles: Sequence[int] | None, turns: int
-) -> list[int]:
-    """Return the token of each turn's speaker, -1 for turns without speakers."""
-    return [tokens[role] for role in roles] if roles else [-1] * turns

@@ -18,10 +18,6 @@ SHOWN = 40
 Value = TypeVar("Value")
 
 
-def _any(_: Any) -> bool:
-    return True
-
-
 @dataclass(frozen=True)
 class SideFile:
     """A table of a JSON file; without the file it is empty.
@@ -47,7 +43,11 @@ class SideFile:
         return cls(path, value or {})
 
     def field(
-        self, name: str, kind: type[Value], what: str, allowed: Callable[[Value], bool] = _any
+        self,
+        name: str,
+        kind: type[Value],
+        what: str,
+        allowed: Callable[[Value], bool] = lambda _: True,
     ) -> Value | None:
         """Return the value of a field; None if it is null or not there.
 

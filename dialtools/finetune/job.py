@@ -97,7 +97,8 @@ class Runs:
                     tuner = tuner or self._tuner(encoder)
                     self.work.add(key, vars(tuner.run(shots, seed)))
                 results.append(self.work.pieces[key])
-                yield Piece(fresh, _first_figure(results[-1]))
+                metric, value = next(iter(results[-1]["figures"].items()))
+                yield Piece(fresh, {metric: f"{value:.1f}"})
 
     def _tuner(self, encoder: Encoder) -> Tuner:
         tuner = Tuner(self.task, encoder)
@@ -151,8 +152,3 @@ def _mean_each(results: list[dict[str, Any]], metric: str) -> np.ndarray | None:
     if metric not in results[0]["each"]:
         return None
     return np.mean([result["each"][metric] for result in results], 0)
-
-
-def _first_figure(result: dict[str, Any]) -> dict[str, str]:
-    metric, value = next(iter(result["figures"].items()))
-    return {metric: f"{value:.1f}"}

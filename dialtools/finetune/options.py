@@ -42,7 +42,6 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RowLimitOptions, RunOptio
     )
     runs: int = option(
         10,
-        metavar="N",
         parse=number_of_runs,
         help="number of runs; each draws new examples (seeds seed, seed+1, ...)",
     )
@@ -63,15 +62,10 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RowLimitOptions, RunOptio
         "test", metavar="NAME", group="Input", help="value of the split field for test records"
     )
 
-    lr: float = option(
-        3e-5, metavar="X", parse=positive, group="Training", help="highest learning rate"
-    )
-    batch_size: int = option(
-        16, metavar="N", parse=at_least(1), group="Training", help="rows per step"
-    )
+    lr: float = option(3e-5, parse=positive, group="Training", help="highest learning rate")
+    batch_size: int = option(16, parse=at_least(1), group="Training", help="rows per step")
     epochs: int = option(
         50,
-        metavar="N",
         parse=at_least(1),
         group="Training",
         help="maximum passes over the training rows",
@@ -85,14 +79,12 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RowLimitOptions, RunOptio
     )
     validate_every: int = option(
         10,
-        metavar="N",
         parse=at_least(1),
         group="Training",
         help="steps between validations; at least an epoch",
     )
     patience: int = option(
         5,
-        metavar="N",
         parse=at_least(0),
         group="Training",
         help=(
@@ -106,11 +98,10 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RowLimitOptions, RunOptio
         help="how token vectors become one vector",
     )
     max_length: int = option(
-        64, metavar="N", parse=at_least(4), group="Training", help="maximum tokens per text"
+        64, parse=at_least(4), group="Training", help="maximum tokens per text"
     )
     train_seed: int = option(
         24,
-        metavar="N",
         parse=seed_number,
         group="Training",
         help="seed of head, order and dropout; the same in every run",

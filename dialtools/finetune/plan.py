@@ -39,14 +39,11 @@ def plan(task: Task[Any], options: Any, caution: Callable[[str], None]) -> dict[
     forecast.validation_seconds = each * tested / forecast.validations
     if forecast.hopeless(tuner.device):
         caution(f"{duration(forecast.seconds)} of a CPU at most; {INSTEAD}")
-    return {
-        "rows": f"{len(task.train.truth):,} to learn from, {task.tested:,} to be tested on",
-        "runs": _runs(options),
-        "time": f"{forecast}, if no run ends early",
-    }
-
-
-def _runs(options: Any) -> str:
     models = counted(len(options.model), "model")
     shots = " and ".join(map(str, options.shots))
-    return f"{Runs.count(options):,}: {models}, {shots} shots, {options.runs:,} of each"
+    runs = f"{Runs.count(options):,}: {models}, {shots} shots, {options.runs:,} of each"
+    return {
+        "rows": f"{len(task.train.truth):,} to learn from, {task.tested:,} to be tested on",
+        "runs": runs,
+        "time": f"{forecast}, if no run ends early",
+    }

@@ -57,7 +57,6 @@ class SelectProtocol(FinetuneOptions):
     )
     candidates: int = option(
         100,
-        metavar="N",
         parse=at_least(2),
         help="candidates per query: the responses of N consecutive rows",
     )
@@ -79,7 +78,6 @@ class SelectProtocol(FinetuneOptions):
     )
     batch_size: int = option(
         100,
-        metavar="N",
         parse=at_least(2),
         group="Training",
         help="pairs per step, which are each other's negatives",
@@ -90,7 +88,7 @@ class SelectProtocol(FinetuneOptions):
         "max_length", 128, help="maximum tokens per query; a list of turns keeps its newest"
     )
     response_max_length: int = option(
-        128, metavar="N", parse=at_least(4), group="Training", help="maximum tokens per response"
+        128, parse=at_least(4), group="Training", help="maximum tokens per response"
     )
 
 

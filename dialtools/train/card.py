@@ -54,6 +54,8 @@ def trained_card(
         figures: of the last step, by name.
         validation: scores before and after (`Validation.facts`), at the end of a run.
     """
+    values, most = hyperparameters(options), encoder.max_length
+    saved = in_words(decay=values.ema, share=values.merge_with_start)
     how = HOW.format(
         method=options.method,
         start=f"`{options.model}`" if options.model else "nothing",
@@ -61,12 +63,12 @@ def trained_card(
         learnt=f"{counted(pairs, 'pair')}, {counted(steps, 'step')}",
         replaced=_replaced(options),
         taught=_taught(options),
-        saved=_saved(options),
+        saved=f"\nSaved: {saved}." if saved else "",
     )
     more = MORE.format(
         dimension=encoder.dimension,
         pooling=f"{'weighed ' * (encoder.token_weights is not None)}{encoder.pooling}",
-        lengths=_lengths(encoder.max_length),
+        lengths=f"{most} tokens at most" if most < UNBOUNDED else "texts of any length",
         normalised="unit length" if encoder.normalize else "not normalised",
         nested=_nested(options),
         joined=_joined(options, encoder, turns),
@@ -110,10 +112,6 @@ def _validated(validation: Mapping[str, Any]) -> str:
     return "\n".join(["", head, "", "| | start | this model |", "| --- | --- | --- |", *rows, ""])
 
 
-def _lengths(most: int) -> str:
-    return "texts of any length" if most >= UNBOUNDED else f"{most} tokens at most"
-
-
 def _nested(options: TrainOptions) -> str:
     """Return the sentence on the prefixes that serve as shorter vectors, or nothing."""
     lengths = getattr(objective_options(options), "matryoshka", ())
@@ -138,10 +136,3 @@ def _joined(options: TrainOptions, encoder: Encoder, turns: int) -> str:
     separator = json.dumps(encoder.tokenizer.decode(encoder.special.separator))
     told = f"`model.encode({separator}.join(turns))`, oldest turn first"
     return f"\nA context of several turns is, in sentence-transformers, {told}; {LONG}."
-
-
-def _saved(options: TrainOptions) -> str:
-    """Return the sentence on what was saved in place of the last weights, or nothing."""
-    values = hyperparameters(options)
-    saved = in_words(decay=values.ema, share=values.merge_with_start)
-    return f"\nSaved: {saved}." if saved else ""

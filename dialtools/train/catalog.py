@@ -26,7 +26,7 @@ HEADS = {
     "window-linear": HeadEntry(
         f"{_HEADS}:linear", "a layer for each window size (WMDC)", per_window=True
     ),
-    "none": HeadEntry(f"{_HEADS}:none", "no head"),
+    "none": HeadEntry("torch.nn:Identity", "no head"),
 }
 
 

@@ -38,11 +38,6 @@ def linear(dimension: int) -> nn.Module:
     return nn.Linear(dimension, dimension)
 
 
-def none(dimension: int) -> nn.Module:
-    """No head."""
-    return nn.Identity()
-
-
 class Shared(nn.Module):
     """One head for all pairs."""
 

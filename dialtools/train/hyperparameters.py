@@ -40,44 +40,37 @@ class Hyperparameters:
     """What training needs to know whatever its objective."""
 
     epochs: float = by_recipe(
-        metavar="X",
         parse=not_negative,
         help="passes over the pairs, possibly a fraction; 0 saves the start unchanged",
     )
     least_steps: int = by_recipe(
         default=0,
-        metavar="N",
         parse=at_least(0),
         help="make at least N steps, in as many passes as that takes",
     )
     batch_size: int = by_recipe(
-        metavar="N",
         parse=at_least(2),
         help="pairs a batch; the batch is also the pool of negatives",
     )
     lr: float = by_recipe(
-        metavar="X",
         parse=not_negative,
         help="learning rate of the encoder",
     )
     max_length: int = by_recipe(
-        metavar="N",
         parse=at_least(4),
         help="cut responses to N tokens",
     )
     head_lr_multiplier: float = by_recipe(
         group=UPDATES,
-        metavar="X",
         parse=not_negative,
         help="learning rate of the head, as a multiple of the encoder's",
     )
     hold: float = by_recipe(
         group="Teacher",
         default=0.0,
-        metavar="X",
         parse=not_negative,
-        help="also keep texts of the pairs where --model has them, which then is the teacher; "
-        "the weight of that loss",
+        help="let --model be the teacher, of the texts of the pairs: keep them where it has them; "
+        "how much that counts, as --teacher-weight says it; 0: not at all",
     )
     optimizer: str = by_recipe(group=UPDATES, choices=OPTIMISERS, help="optimiser")
     schedule: str = by_recipe(group=UPDATES, choices=SCHEDULES, help="learning-rate schedule")
@@ -89,20 +82,17 @@ class Hyperparameters:
     )
     weight_decay: float = by_recipe(
         group=UPDATES,
-        metavar="X",
         parse=not_negative,
         help="weight decay (none on biases and norms)",
     )
     clip: float = by_recipe(
         group=UPDATES,
-        metavar="X",
         parse=not_negative,
         help="clip gradients at this norm; 0: do not",
     )
     freeze: int = by_recipe(
         group=UPDATES,
         default=0,
-        metavar="N",
         parse=at_least(0),
         help="do not train the embeddings and the first N layers",
     )
@@ -111,8 +101,8 @@ class Hyperparameters:
         default=0.0,
         metavar="DECAY",
         parse=share_below_one,
-        help="save a moving average of the weights: after step t, min(DECAY, (1 + t) / (10 + "
-        "t)) of the average before and the rest of the weights; 0 saves the last weights",
+        help="save a moving average of the weights, which keeps min(DECAY, (1 + t) / (10 + t)) "
+        "of itself at step t; 0 saves the last weights",
     )
     merge_with_start: float = by_recipe(
         group=UPDATES,

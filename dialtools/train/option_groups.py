@@ -74,10 +74,10 @@ class TeacherOptions:
     )
     teacher_weight: float = option(
         5.0,
-        metavar="X",
         parse=positive,
         group="Teacher",
-        help="weight of the teacher's loss, one less the cosine to its vectors",
+        help="how much the teacher counts beside the pairs, which count 1; its loss is 1 less the "
+        "cosine to its vectors",
         goes_with="teacher",
     )
 
@@ -88,7 +88,6 @@ class RecipeOptions:
 
     max_steps: int | None = option(
         None,
-        metavar="N",
         parse=at_least(0),
         group=RECIPE,
         help="take N steps, whatever --epochs and --least-steps; 0 saves the start unchanged",
@@ -98,7 +97,7 @@ class RecipeOptions:
         choices=POOLINGS,
         group=RECIPE,
         help="how token vectors become one vector",
-        shown="else the model's own",
+        shown="the recipe's, else the model's own",
     )
     objective: str | None = option(
         None,
@@ -126,7 +125,6 @@ class FreshOptions:
     )
     hidden: int = option(
         None,
-        metavar="N",
         parse=at_least(64),
         group="Fresh encoder",
         help="width of a fresh encoder, or of a static one made from --model",
@@ -134,7 +132,6 @@ class FreshOptions:
     )
     layers: int = option(
         None,
-        metavar="N",
         parse=at_least(1),
         group="Fresh encoder",
         help="layers of a fresh transformer",
@@ -142,7 +139,6 @@ class FreshOptions:
     )
     vocab_size: int = option(
         None,
-        metavar="N",
         parse=at_least(300),
         group="Fresh encoder",
         help="words of a fresh tokenizer",
@@ -165,15 +161,14 @@ class ValidationOptions:
         metavar="SHARE",
         parse=share_below_one,
         group="Validation",
-        help="hold out this share of the dialogues for that",
+        help="hold out this share of the dialogues, and measure that on their pairs",
         not_with="validate",
     )
     validate_every: int = option(
         0,
-        metavar="N",
         parse=at_least(0),
         group="Validation",
-        help="steps between validations",
+        help="measure it every N steps",
         shown="once an epoch",
         goes_with="validate validation_share",
     )
@@ -191,7 +186,6 @@ class MemoryOptions:
 
     micro_batch_tokens: int = option(
         0,
-        metavar="N",
         parse=at_least(0),
         group="Engine",
         help="tokens to encode at once; padding counts only for models that need it",
@@ -212,7 +206,6 @@ class ProgressOptions:
 
     checkpoint_every: int = option(
         200,
-        metavar="N",
         parse=at_least(1),
         group="Engine",
         help="steps between checkpoints",
@@ -241,11 +234,10 @@ class ProgressOptions:
     )
     nproc: int = option(
         1,
-        metavar="N",
         parse=at_least(1),
         group="Engine",
-        help="processes of this machine that share each step, one a GPU or a share of the "
-        "cores; the batch size stays. Under torchrun, the processes it starts",
+        help="processes of this machine that share each step, each on a GPU or a share of the "
+        "cores; the batch size stays. torchrun starts its own, whatever N is",
         how=True,
     )
     quiet: bool = restated(RunOptions, "quiet", help="print errors and warnings only")

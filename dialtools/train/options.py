@@ -117,13 +117,9 @@ def _check_owners(options: TrainOptions) -> None:
         # Recipes say `false` of what they do not use, for the reader: that is no choice. A 0 is.
         chosen = value is not None and value is not False
         if chosen and options.objective not in names:
-            key, home = name.replace("_", "-"), " or ".join(filter(None, _halves(names)))
+            key, homes = name.replace("_", "-"), [", ".join(names[:-1]), names[-1]]
+            home = " or ".join(filter(None, homes))
             raise ConfigError(f"--{key} belongs to --objective {home}, not to {options.objective}")
-
-
-def _halves(names: list[str]) -> tuple[str, str]:
-    """Return all names but the last, and the last."""
-    return ", ".join(names[:-1]), names[-1]
 
 
 def _fields(*groups: type, unsaid: bool = False) -> Iterator[tuple[str, Any, Any]]:

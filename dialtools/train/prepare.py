@@ -179,7 +179,10 @@ def _setting(
         role_tokens=roles,
         model=options.model,
         precision=precision,
-        **_micro_batches(encoder, precision, options, ranks),
+        # as large as is said, whoever encodes them
+        max_tokens=options.micro_batch_tokens or encoder.batch_tokens(precision),
+        packed=encoder.is_packed,
+        processes=1 if options.micro_batch_tokens else ranks.size,
     )
 
 
@@ -214,18 +217,6 @@ def _reads(objective: Objective[Any], options: TrainOptions) -> int:
     per_epoch = objective.sampler(values.batch_size).per_epoch
     steps = planned_steps(values, per_epoch, wished=options.max_steps)
     return steps * max(1, values.batch_size // SHARE)
-
-
-def _micro_batches(
-    encoder: Encoder, precision: str, options: TrainOptions, ranks: Ranks
-) -> dict[str, Any]:
-    """Return how micro-batches are cut: as large as is said, whoever encodes them."""
-    said = options.micro_batch_tokens
-    return {
-        "max_tokens": said or encoder.batch_tokens(precision),
-        "packed": encoder.is_packed,
-        "processes": 1 if said else ranks.size,
-    }
 
 
 def _ready_to_join(

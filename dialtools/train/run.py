@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -110,9 +111,8 @@ class Training:
             ModelError: if the loss is no number; the batch is kept.
         """
         reached = self.trainer.step
-        with steplog.StepLog(
-            self.folder, upto=reached, tensorboard=self.options.tensorboard
-        ) as log:
+        told = steplog.StepLog(self.folder, upto=reached, tensorboard=self.options.tensorboard)
+        with closing(told) as log:
             if reached == 0:
                 self._keep_snapshot()
                 if self.validation:

@@ -51,18 +51,11 @@ def write_model(
         figures={name: round(value, 4) for name, value in final.items() if name in alone},
         validation=validation,
     )
-    made = work.provenance(_counts(trainer))
+    counts = {"pairs_trained_on": len(trainer.sampler.pairs), "steps": trainer.step}
+    made = work.provenance({**trainer.setting.store.counts, **counts})
     facts = {**made, "final": final, **compared, "weights": trainer.encoder.digest()}
     modeldir.save(trainer.encoder, directory, provenance=facts, card=text)
     trainer.objective.save(directory)
-
-
-def _counts(trainer: Trainer) -> dict[str, int]:
-    return {
-        **trainer.setting.store.counts,
-        "pairs_trained_on": len(trainer.sampler.pairs),
-        "steps": trainer.step,
-    }
 
 
 def keep_snapshot(

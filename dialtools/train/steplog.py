@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import orjson
@@ -15,7 +14,7 @@ NAME = "train-log.jsonl"
 
 
 class StepLog:
-    """Appends rows, each on the disk for readers at once; to be entered with `with`."""
+    """Appends rows, each on the disk for readers at once."""
 
     def __init__(self, folder: Path, *, upto: int, tensorboard: str | None) -> None:
         """Open the log of a working folder.
@@ -37,7 +36,11 @@ class StepLog:
         with atomic_file(path, overwrite=True) as temporary:
             temporary.write_bytes(b"".join(kept))
         self.file = path.open("ab")
-        self.writer = _summary_writer(tensorboard) if tensorboard else None
+        self.writer: Any = None
+        if tensorboard:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self.writer = SummaryWriter(tensorboard)
 
     def add(self, row: dict[str, Any]) -> None:
         """Append a row of figures of the step that it names."""
@@ -47,12 +50,8 @@ class StepLog:
             for name, value in row.items():
                 self.writer.add_scalar(name, value, row["step"])
 
-    def __enter__(self) -> StepLog:
-        return self
-
-    def __exit__(
-        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close the files."""
         self.file.close()
         if self.writer:
             self.writer.close()
@@ -61,9 +60,3 @@ class StepLog:
 def _is_kept(row: bytes, upto: int) -> bool:
     """Tell whether a row stays; the last may have been cut off in the middle."""
     return upto > 0 and row.endswith(b"\n") and orjson.loads(row)["step"] <= upto
-
-
-def _summary_writer(directory: str) -> Any:
-    from torch.utils.tensorboard import SummaryWriter
-
-    return SummaryWriter(directory)

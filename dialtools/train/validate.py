@@ -76,14 +76,9 @@ class Validation:
     after: dict[str, float] = field(default_factory=dict)
 
     @property
-    def best(self) -> float:
-        """Top-1 accuracy of what would be saved."""
-        return self.after.get("top-1", -1.0)
-
-    @property
     def fell(self) -> bool:
         """Whether what would be saved selects responses less often than the start did."""
-        return bool(self.after) and self.best < self.before["top-1"]
+        return bool(self.after) and self.after["top-1"] < self.before["top-1"]
 
     def facts(self) -> dict[str, Any]:
         """Return what a model tells of them."""
@@ -115,10 +110,5 @@ def _vectors(trainer: Trainer, side: Side, store: Store, pairs: np.ndarray) -> n
     """Return (P, D) unit vectors of a side of the pairs."""
     setting = trainer.setting
     sequences = side(store, pairs, setting.joining)
-    vectors = encode(
-        trainer.encoder,
-        sequences,
-        batch_tokens=setting.max_tokens,
-        precision=trainer.precision,
-    )
-    return unit(vectors)
+    tokens, precision = setting.max_tokens, trainer.precision
+    return unit(encode(trainer.encoder, sequences, batch_tokens=tokens, precision=precision))

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from dialtools.cli._grid import Grid, as_csv, as_latex, as_markdown, as_screen
 
 PACKAGE = Path(__file__).resolve().parents[2] / "dialtools"
-PLAIN = SimpleNamespace(colored=False)
+PLAIN = SimpleNamespace(colored_on=lambda stream: False)
 GRID = Grid(
     head=["task", "set", "score"],
     rows=[["intent", "a_b", "9.00"], ["intent", "c", "10.00"], ["oos", "[bold]\x1b[2J", "1.00"]],

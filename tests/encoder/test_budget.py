@@ -30,17 +30,15 @@ def test_what_is_free_counts_to_embed_and_all_memory_to_train(monkeypatch: pytes
         torch.cuda, "get_device_properties", lambda d: type("", (), {"total_memory": whole})
     )
     gpu = torch.device("cuda")
-    assert budget.to_embed(gpu, 512, 4) == free // 2 // 2048
-    assert (
-        budget.to_train(gpu, 512, 4) == budget.activation_bytes(gpu) // 2048 == whole // 2 // 2048
-    )
+    assert budget.batch_tokens(gpu, 2048, learns=False) == free // 2 // 2048
+    learnt = budget.batch_tokens(gpu, 2048, learns=True)
+    assert learnt == budget.activation_bytes(gpu) // 2048 == whole // 2 // 2048
 
 
 def test_an_encoder_knows_what_a_token_takes(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(budget, "to_embed", lambda device, floats, size: ("embed", floats, size))
-    monkeypatch.setattr(budget, "to_train", lambda device, floats, size: ("train", floats, size))
+    monkeypatch.setattr(budget, "batch_tokens", lambda device, size, *, learns: (learns, size))
     encoder = letters_encoder()  # 64 wide, one layer
-    assert encoder.train().batch_tokens("bfloat16") == ("train", 64 * 34, 2)
-    assert encoder.eval().batch_tokens("float32") == ("embed", 64 * 16, 4)
+    assert encoder.train().batch_tokens("bfloat16") == (True, 64 * 34 * 2)
+    assert encoder.eval().batch_tokens("float32") == (False, 64 * 16 * 4)
     encoder.pooling = "first-last-avg"
-    assert encoder.batch_tokens("float32") == ("embed", 64 * 17, 4)
+    assert encoder.batch_tokens("float32") == (False, 64 * 17 * 4)

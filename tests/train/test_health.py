@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from dialtools.train.steplog import StepLog
 
 
 def rows_kept(folder: Path, upto: int) -> list[int]:
-    with StepLog(folder, upto=upto, tensorboard=None) as log:
+    with closing(StepLog(folder, upto=upto, tensorboard=None)) as log:
         log.add({"step": upto + 1, "loss": 0.5})
         lines = (folder / "train-log.jsonl").read_bytes().splitlines()  # at once, not at the end
     assert log.file.closed

@@ -86,7 +86,7 @@ def test_a_response_seen_through_a_context_is_the_transcription(
 
     expected = [[slow_matching.similarity(c, r, slow_weigh) for r in answers] for c in said]
     every = matching.similarities(sums, sizes, padded, weigh)
-    own = matching.candidate_similarities(sums, sizes, padded.expand(len(said), -1, -1, -1), weigh)
+    own = matching.similarities(sums, sizes, padded.expand(len(said), -1, -1, -1), weigh)
     np.testing.assert_allclose(every.numpy(), expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(own.numpy(), expected, rtol=1e-9, atol=1e-12)
 

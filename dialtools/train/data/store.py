@@ -30,7 +30,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_type_hints
 
 import numpy as np
 import orjson
@@ -42,55 +42,40 @@ from dialtools.streams import checksums
 SPOOLED = ("pairs", "lessons", "utterances", "turns", "skipped")
 """What spool.json counts."""
 
-COLUMNS = {
-    "turns": "i4",
-    "roles": "u1",
-    "turn_ends": "i8",
-    "follow": "i4",
-    "follow_ends": "i8",
-    "negatives": "i4",
-    "negative_ends": "i8",
-    "response": "i4",
-    "response_role": "u1",
-    "window": "i4",
-    "weight": "f4",
-    "similar": "u1",
-    "kind": "i8",
-    "domain": "i8",
-    "dialogue": "i8",
-    "turn": "i4",
-    "template": "i4",
-    "teacher": "i4",
-    "vectors": "f2",
-}
-"""Each column's file, and the type of its numbers."""
 COUNTED_AT_ONCE = 1 << 20
 """Tokens."""
 PLACEHOLDER = re.compile(r"\{[^{}\s]+\}")
 
 
+I4 = Annotated[np.ndarray, "i4"]
+I8 = Annotated[np.ndarray, "i8"]
+U1 = Annotated[np.ndarray, "u1"]
+F2 = Annotated[np.ndarray, "f2"]
+F4 = Annotated[np.ndarray, "f4"]
+
+
 class Store:
     """A finished store, mapped into memory."""
 
-    turns: np.ndarray
-    roles: np.ndarray
-    turn_ends: np.ndarray
-    follow: np.ndarray
-    follow_ends: np.ndarray
-    negatives: np.ndarray
-    negative_ends: np.ndarray
-    response: np.ndarray
-    response_role: np.ndarray
-    window: np.ndarray
-    weight: np.ndarray
-    similar: np.ndarray
-    kind: np.ndarray
-    domain: np.ndarray
-    dialogue: np.ndarray
-    turn: np.ndarray
-    template: np.ndarray
-    teacher: np.ndarray
-    vectors: np.ndarray
+    turns: I4
+    roles: U1
+    turn_ends: I8
+    follow: I4
+    follow_ends: I8
+    negatives: I4
+    negative_ends: I8
+    response: I4
+    response_role: U1
+    window: I4
+    weight: F4
+    similar: U1
+    kind: I8
+    domain: I8
+    dialogue: I8
+    turn: I4
+    template: I4
+    teacher: I4
+    vectors: F2
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -159,6 +144,12 @@ class Store:
         shares = (share(str(dialogue), seed=seed) for dialogue in dialogues)
         held = np.fromiter((value < part for value in shares), bool, len(dialogues))
         return held[position]
+
+
+COLUMNS: dict[str, str] = {
+    name: kind.__metadata__[0] for name, kind in get_type_hints(Store, include_extras=True).items()
+}
+"""Each column's file, and the type of its numbers."""
 
 
 def read_counts(path: Path, *more: str) -> dict[str, Any]:

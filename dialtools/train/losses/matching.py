@@ -19,38 +19,29 @@ import torch
 from torch import Tensor, nn
 
 Weigh = Callable[[Tensor], Tensor]
+SHARED = "jtd,ncd->jtnc", "jtd,jtnc->njcd"
+OWN = "njtd,ncd->njtc", "njtd,njtc->njcd"
+"""Tokens of responses with turns, then with what comes of that."""
 
 
 def similarities(
-    turn_sums_NCD: Tensor, turn_sizes_NC: Tensor, responses_JTD: Tensor, weigh: Weigh | None = None
+    turn_sums_NCD: Tensor, turn_sizes_NC: Tensor, responses: Tensor, weigh: Weigh | None = None
 ) -> Tensor:
     """Return (N, J): how like itself each response is when seen through each context.
 
     Args:
         turn_sums_NCD: sums over the tokens of each turn; 0 for a turn that is missing.
         turn_sizes_NC: tokens of each turn, 0 for a missing one.
-        responses_JTD: tokens of the responses, padded with zeros.
+        responses: (J, T, D) tokens of the responses, padded with zeros; (N, J, T, D) where each
+            context has its own.
         weigh: from (..., C, D) mean-pooled refined turns to (..., C) scores, softmax over which
             weighs the turns (I1); without it, turns weigh alike (I2).
     """
     turns = turn_sums_NCD if weigh else turn_sums_NCD.sum(1, keepdim=True)
-    through = torch.einsum("jtd,ncd->jtnc", responses_JTD, turns)
-    refined_NJCD = torch.einsum("jtd,jtnc->njcd", responses_JTD, through)
-    return _cosine(refined_NJCD, turn_sizes_NC[:, None], responses_JTD.sum(1), weigh)
-
-
-def candidate_similarities(
-    turn_sums_NCD: Tensor, turn_sizes_NC: Tensor, responses_NKTD: Tensor, weigh: Weigh | None = None
-) -> Tensor:
-    """Return (N, K): as `similarities`, where each context has K candidates for itself alone.
-
-    Args:
-        responses_NKTD: tokens of the candidates, padded with zeros.
-    """
-    turns = turn_sums_NCD if weigh else turn_sums_NCD.sum(1, keepdim=True)
-    through = torch.einsum("nktd,ncd->nktc", responses_NKTD, turns)
-    refined_NKCD = torch.einsum("nktd,nktc->nkcd", responses_NKTD, through)
-    return _cosine(refined_NKCD, turn_sizes_NC[:, None], responses_NKTD.sum(2), weigh)
+    seen, refined = OWN if responses.dim() == 4 else SHARED
+    through = torch.einsum(seen, responses, turns)
+    refined_NJCD = torch.einsum(refined, responses, through)
+    return _cosine(refined_NJCD, turn_sizes_NC[:, None], responses.sum(-2), weigh)
 
 
 def _cosine(refined: Tensor, sizes: Tensor, response: Tensor, weigh: Weigh | None) -> Tensor:

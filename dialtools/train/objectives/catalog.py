@@ -69,7 +69,6 @@ class TemperatureOptions:
     """Of objectives with a softmax over similarities."""
 
     temperature: float = by_recipe(
-        metavar="X",
         parse=positive,
         help="temperature of the loss",
         not_with=("utterance_share", (0.0,)),
@@ -123,7 +122,6 @@ class ContextOptions:
 
     context_max_length: int = by_recipe(
         default=0,
-        metavar="N",
         parse=at_least(4),
         help="cut contexts to N tokens, the oldest first",
         shown="max-length times the longest window",
@@ -160,7 +158,6 @@ class CandidateOptions(MatryoshkaOptions):
     )
     context_turns: int = by_recipe(
         group=CANDIDATES,
-        metavar="N",
         parse=at_least(1),
         help="turns around a response, the nearest N (siamese: before it)",
     )
@@ -218,14 +215,14 @@ class ContrastOptions(
         default=0.0,
         metavar="SHARE",
         parse=share,
-        help="nor one that is less similar than the partner by up to this share",
+        help="with --guide-floor: nor one that it finds less similar than the partner by up to "
+        "this share",
     )
     classify: float = by_recipe(
         group=CONTRAST,
         default=0.0,
-        metavar="X",
         parse=not_negative,
-        help="weight of telling `similar` pairs from others (PairSupCon)",
+        help="weight of a second loss: telling `similar` pairs from others (PairSupCon)",
     )
 
     def __post_init__(self) -> None:
@@ -241,7 +238,8 @@ class MatchingOptions(CandidateOptions, TemperatureOptions):
     aggregation: str = by_recipe(
         group=CANDIDATES,
         choices=("mean", "attention"),
-        help="matching: weigh the turns of a context alike (I2), or by a small network (I1)",
+        help="of matching: mean: the turns of a context count alike (I2); attention: a small "
+        "network weighs them (I1)",
     )
 
 
@@ -256,14 +254,12 @@ class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, Mat
 
     template_temperature: float = by_recipe(
         group=TEMPLATES,
-        metavar="X",
         parse=positive,
         help="temperature between templates; --temperature is that between utterances",
         not_with=("template_share", (0.0,)),
     )
     pair_temperature: float = by_recipe(
         group=TEMPLATES,
-        metavar="X",
         parse=positive,
         help="temperature between templates and utterances",
         not_with=("pair_share", (0.0,)),
@@ -286,15 +282,15 @@ class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, Mat
     pair_negatives: str = by_recipe(
         group=TEMPLATES,
         choices=("utterances", "templates", "both"),
-        help="a template picks its utterance among utterances (as in the paper), an utterance "
-        "its template among templates, or both",
+        help="utterances: a template picks its utterance among them (as in the paper); templates: "
+        "an utterance picks its template; or both",
         not_with=("pair_share", (0.0,)),
     )
     align: bool = by_recipe(
         group=TEMPLATES,
         default=False,
-        help="train a layer for templates, saved beside the model (TaDSE's M_A); it learns from "
-        f"nothing: {ALIGN_EPOCHS} passes, unless --epochs says how many",
+        help="train a layer for templates, saved beside the model (TaDSE's M_A); as it learns from "
+        f"nothing, training makes {ALIGN_EPOCHS} passes, unless --epochs says how many",
         goes_with="template_share pair_share",
     )
 
@@ -318,9 +314,7 @@ class MaskedWordsOptions(SpeakerOptions):
         parse=share,
         help="share of the words to mask, at least one a text",
     )
-    mask_most: int = by_recipe(
-        group=MASKED, metavar="N", parse=at_least(1), help="mask at most N words a text"
-    )
+    mask_most: int = by_recipe(group=MASKED, parse=at_least(1), help="mask at most N words a text")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

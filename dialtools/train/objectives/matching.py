@@ -94,10 +94,7 @@ class Matching(Objective[MatchingOptions]):
         sums = tokens.sums(turns)
         sizes = self.tensor(np.where(turns < 0, 0, batch.sizes[turns]))
         asked, truth, kin = self.negatives.asked(batch.pairs, candidates, named)
-        compare = (
-            matching.similarities if self.negatives.of_batch else matching.candidate_similarities
-        )
-        similarity = compare(sums, sizes, tokens.padded(asked), self.weigh)
+        similarity = matching.similarities(sums, sizes, tokens.padded(asked), self.weigh)
         losses, first = matching.pick_response(
             similarity,
             self.tensor(truth),
