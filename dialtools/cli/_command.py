@@ -21,6 +21,7 @@ from dialtools.cli._run import Run
 from dialtools.errors import ConfigError, ExitCode
 from dialtools.options import FLAG, Layer, Spec, environment, idle_variables, resolve, specs
 from dialtools.streams import bounds
+from dialtools.streams.formats import ARCHIVES
 
 if TYPE_CHECKING:
     import click
@@ -89,8 +90,9 @@ class Command:
             from dialtools.cli._engine import spread
 
             return self._run(options, origins, partial(spread, self), sisters)
-        if any("://" in name for name in getattr(options, "inputs", ())):
-            from dialtools.streams.remote import at_hand, scratch
+        if any("://" in n or n.endswith(ARCHIVES) for n in getattr(options, "inputs", ())):
+            from dialtools.corpora.unpacked import at_hand
+            from dialtools.streams.remote import scratch
 
             with scratch() as folder:
                 return self._run(at_hand(options, folder), origins, self.function, sisters)

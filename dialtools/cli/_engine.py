@@ -172,8 +172,9 @@ class Parts:
     def _do(self, number: int) -> dict[str, Any]:
         import pyarrow.parquet as pq
 
+        from dialtools.corpora.unpacked import at_hand
         from dialtools.streams.job_files import job_of_output
-        from dialtools.streams.remote import at_hand, scratch, send
+        from dialtools.streams.remote import scratch, send
 
         with scratch() as folder:
             file = folder / "part.parquet"

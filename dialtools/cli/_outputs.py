@@ -212,9 +212,11 @@ def _described(path: str) -> str:
     """Return a path with the size of what it names, and of Parquet the rows."""
     if path == "-":
         return "stdin"
-    size = Path(path).stat().st_size
+    from dialtools.streams.bytesio import as_text
+
+    size, called = Path(path).stat().st_size, as_text(path)
     if Path(path).is_dir():
-        return f"{path} (folder)"
+        return f"{called} (folder)"
     rows = ""
     if path.endswith(".parquet"):
         import pyarrow as pa
@@ -223,7 +225,7 @@ def _described(path: str) -> str:
         with suppress(pa.ArrowException):  # a damaged file is told by who reads it
             rows = f", {counted(pq.read_metadata(path).num_rows, 'row')}"
     told = counted(size, "byte") if size < 100_000 else f"{size / 1e6:,.1f} MB"
-    return f"{path} ({told}{rows})"
+    return f"{called} ({told}{rows})"
 
 
 def _read(options: Any, specs: Sequence[Spec]) -> Iterator[tuple[str, str]]:

@@ -11,13 +11,13 @@ from typing import Any
 from dialtools.catalog import lookup
 from dialtools.corpora.catalog import CORPORA, Corpus
 from dialtools.corpora.fields import BadRecord
-from dialtools.corpora.native.files import ARCHIVES, OPENING_BYTES, Files, ends_like
+from dialtools.corpora.native.files import OPENING_BYTES, Files, ends_like
 from dialtools.corpora.native.raw import LEFT_OUT, Unexpected
 from dialtools.errors import DataError
 from dialtools.streams import nesting
-from dialtools.streams.bytesio import open_input
+from dialtools.streams.bytesio import as_text, open_input
 from dialtools.streams.chunks import ROWS, Chunk
-from dialtools.streams.formats import DEFAULT, FORMATS, by_suffix
+from dialtools.streams.formats import ARCHIVES, DEFAULT, FORMATS, by_suffix
 from dialtools.streams.job_files import BESIDE
 from dialtools.streams.parts import unfolded
 from dialtools.streams.policy import Policy
@@ -74,13 +74,15 @@ def _own_files(path: str, chosen: str | None) -> list[str]:
     names = [name for name in files.names() if not _is_note(name)]
     if any(lies_in(files, corpus) for corpus in CORPORA.values()):
         return [path]
-    found = [files.shown(name) for name in names]
+    found = [f"{path.rstrip('/')}/{name}" for name in names]
     unknown = [file for file in found if not (chosen or _is_known(file))]
     if len(unknown) == len(found):
         return [path]
     if unknown:
         hint = "name the files that are to be read, or with --from the format of all"
-        raise DataError("not a format that is known by its name", where=unknown[0], hint=hint)
+        raise DataError(
+            "not a format that is known by its name", where=as_text(unknown[0]), hint=hint
+        )
     return found
 
 
@@ -130,7 +132,7 @@ def recognised(files: Files) -> str:
     own = any(map(by_suffix, names))
     some = ", ".join(names[:4]) or "none at all"
     hint = f"{HINT}; files of your own are read from a folder: unpack it" if own else HINT
-    raise DataError(f"the files of no known corpus: {some}", where=files.path, hint=hint)
+    raise DataError(f"the files of no known corpus: {some}", where=as_text(files.path), hint=hint)
 
 
 def lies_in(files: Files, corpus: Corpus) -> bool:

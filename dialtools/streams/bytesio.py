@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
+from urllib.parse import unquote
 
 from dialtools.errors import DataError
 from dialtools.streams.scraps import known_as
@@ -28,6 +29,8 @@ REMOTE = "dialtools.remote"
 """The folder, in a temporary one, in which copies of remote files lie."""
 NO_HOST = "_"
 """The folder there of what lies on no host, as `file:///tmp/a` does."""
+UNPACKED, WITHIN = "dialtools.unpacked", "="
+"""The folder in which files of archives lie, and what stands there before their own names."""
 
 
 def display_name(path: str) -> str:
@@ -38,9 +41,13 @@ def display_name(path: str) -> str:
 def as_text(name: str) -> str:
     """Return the name of a file as text that UTF-8 can hold: other bytes become `\\xff`.
 
-    A copy of a remote file (`streams.remote`) is called what it is a copy of.
+    A copy of a remote file (`streams.remote`) is called what it is a copy of, and a file of an
+    archive (`corpora.unpacked`) by the archive's name and its own.
     """
     text = os.fsencode(name).decode("utf-8", "backslashreplace")
+    if packed := text.partition(f"/{UNPACKED}/")[2]:
+        archive, _, inner = f"{packed}/".partition(f"/{WITHIN}/")
+        return f"{unquote(archive.replace('/', ''))}/{inner}".rstrip("/")
     copy = text.partition(f"/{REMOTE}/")[2]
     return copy.replace(":/", "://", 1).replace(f"://{NO_HOST}/", ":///", 1) if copy else text
 

@@ -14,6 +14,8 @@ from dialtools.errors import DataError
 
 COMPRESSED = (".gz", ".zst")
 """What may stand behind a suffix."""
+ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
+"""Suffixes of what holds files."""
 ARROW_FILES = (".arrow", ".feather")
 """Suffixes of Arrow's file format; anything else that is written as Arrow is a stream."""
 

@@ -120,6 +120,12 @@ def test_whatsapp_writes_dates_by_phone_and_country_and_they_are_the_same_times(
     ]
 
 
+def test_chats_of_an_iphone_are_called_by_the_folder_that_each_is_in(read, put):
+    chat = exports.WHATSAPP["iphone, arabic"]
+    folder = put({f"WhatsApp Chat - {who}/_chat.txt": chat for who in ("Kim", "Lee")})
+    assert [*said(read(folder))] == ["WhatsApp Chat - Kim", "WhatsApp Chat - Lee"]
+
+
 @pytest.mark.parametrize("tool", exports.SUBTITLES)
 def test_a_transcript_is_read_with_its_speakers_whatever_it_is_called(read, put, tool: str):
     (record,) = read(put({"notes.txt": exports.SUBTITLES[tool]}) / "notes.txt")

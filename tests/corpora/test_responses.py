@@ -173,9 +173,8 @@ def test_nothing_of_amazonqa_is_executed(scripts: Path, put, tmp_path: Path):
 def test_an_episode_of_parlai_is_a_dialogue_and_an_example_a_response(read, put):
     file = put({"valid.txt": PARLAI}) / "valid.txt"
     first, second = read(file)  # told by how it begins
-    opening = "your persona: I like tea.\nhi there"
     assert [(t["speaker"], t["text"]) for t in first["turns"]] == [
-        ("user", opening),
+        ("user", "hi there"),
         ("system", "hello"),
         ("user", "bye"),
         ("system", "see you"),
@@ -193,6 +192,17 @@ def test_an_episode_of_parlai_is_a_dialogue_and_an_example_a_response(read, put)
     assert responses[1]["history"] == [
         {"speaker": t["speaker"], "text": t["text"]} for t in first["turns"][:3]
     ]
+
+
+@pytest.mark.parametrize("silence", ["__SILENCE__", "<SILENCE>"])
+def test_silence_and_personas_before_a_text_are_no_turns(read, put, silence: str):
+    facts = "text:your persona: I ski.\\npartner's persona: Tea.\\n"
+    line = facts + "{}\tlabels:yo\tepisode_done:True\n"
+    file = put({"train.txt": line.format(silence) + line.format("my persona: shy")}) / "train.txt"
+    texts = [[turn["text"] for turn in record["turns"]] for record in read(file, "parlai")]
+    assert texts == [["yo"], ["my persona: shy", "yo"]]
+    histories = [record["history"] for record in read(file, "parlai-responses")]
+    assert histories == [[], [{"speaker": "user", "text": "my persona: shy"}]]
 
 
 def test_numbered_lines_are_episodes_and_what_has_no_answer_is_no_turn(read, put):
@@ -224,6 +234,14 @@ def test_marks_of_the_end_of_an_utterance_end_turns(read, put, line: str):
         texts = [turn["text"] for turn in record["turns"]]
         assert " ".join(texts) == "hi , Kim . hello !" and len(texts) == 2
         assert record["split"] == "train"
+
+
+def test_of_dailydialog_unpacked_the_parts_are_read_and_the_whole_is_not_read_again(read, put):
+    parts = {"train": "a __eou__ b __eou__\n", "test": "c __eou__ d __eou__\n"}
+    inner = {f"{part}/dialogues_{part}.txt": text for part, text in parts.items()}
+    folder = put({"dialogues_text.txt": "".join(parts.values())} | inner)
+    assert [record["split"] for record in read(folder, None)] == ["train", "test"]
+    assert len(read(folder / "dialogues_text.txt", None)) == 2
 
 
 def test_a_folder_of_jddc_is_read_with_its_splits_and_its_files_as_lines(scripts: Path, read, put):

@@ -1,5 +1,6 @@
 """Lines of `a __eou__ b __eou__`, a dialogue each: DailyDialog's dialogues_text.txt and its like.
 
+The zip has its splits in further zips: unpack them to have them told.
 Where `__eot__` stands too, as in Ubuntu's, it ends a turn, and `__eou__` a sentence of that turn.
 https://arxiv.org/abs/1710.03957, CC BY-NC-SA 4.0.
 """
@@ -14,12 +15,13 @@ from dialtools.corpora.native.files import Files, split_of_name
 from dialtools.corpora.native.raw import Raw, dialogue, turn
 
 END_OF_TURN, END_OF_UTTERANCE = "__eot__", "__eou__"
-TEXTS = tuple(f"dialogues_{part}.txt" for part in ("text", "train", "validation", "test"))
+WHOLE = "dialogues_text.txt"
+PARTS = tuple(f"dialogues_{part}.txt" for part in ("train", "validation", "test"))
 
 
 def raw(files: Files) -> Iterator[Raw]:
-    """Yield the lines."""
-    for name in files.needed(*TEXTS):
+    """Yield the lines; of a whole that lies beside its parts, the parts, which tell the splits."""
+    for name in files.names(*PARTS) or files.needed(WHOLE):
         split = split_of_name(name)
         yield from (Raw(files.where(name, n), split, line) for n, line in files.lines(name))
 

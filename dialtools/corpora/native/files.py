@@ -30,13 +30,12 @@ from dialtools.corpora.fields import json_kind
 from dialtools.corpora.splits import VALIDATION
 from dialtools.errors import DataError
 from dialtools.shown import first_line
-from dialtools.streams import bounds, exact
-from dialtools.streams.bytesio import BOM, open_input, opened
+from dialtools.streams import bounds, exact, full
+from dialtools.streams.bytesio import BOM, as_text, open_input, opened
 from dialtools.streams.chunks import decode
-from dialtools.streams.full import scratch_file
+from dialtools.streams.formats import ARCHIVES
 from dialtools.streams.policy import Policy, Where
 
-ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 SPLITS = {"train": ("train", "trn", "training"), "val": VALIDATION, "test": ("test", "tst")}
 NAMES_TOLD = 5
 OPENING_BYTES = 4096
@@ -75,9 +74,9 @@ class Files:
             self._names = {n: at for n, at in named if self.single or not HIDDEN.search(n)}
         except DAMAGED as error:
             if isinstance(error, OSError) and error.strerror:  # the system's; not gzip's own
-                raise DataError(error.strerror.lower(), where=path) from None
+                raise DataError(error.strerror.lower(), where=as_text(path)) from None
             reason = first_line(error).rstrip(":")
-            raise DataError(f"damaged archive: {reason}", where=path) from None
+            raise DataError(f"damaged archive: {reason}", where=as_text(path)) from None
 
     def _open(self, path: str) -> dict[str, Any]:
         """Return what each name stands for: a path, or a member of the archive."""
@@ -107,7 +106,7 @@ class Files:
 
     def shown(self, name: str) -> str:
         """Return what messages call a file."""
-        return self.path if self.single else f"{self.path.rstrip('/')}/{name}"
+        return as_text(self.path if self.single else f"{self.path.rstrip('/')}/{name}")
 
     def where(self, name: str, number: int) -> Where:
         """Return what messages call a record of a file."""
@@ -139,7 +138,7 @@ class Files:
             there = ", ".join(list(self._names)[:NAMES_TOLD]) or "nothing"
             more = ", ..." if len(self._names) > NAMES_TOLD else ""
             expected = " or ".join(patterns)
-            raise DataError(f"expected {expected}, found {there}{more}", where=self.path)
+            raise DataError(f"expected {expected}, found {there}{more}", where=as_text(self.path))
         return matching
 
     def beside(self, name: str, other: str) -> str | None:
@@ -169,6 +168,24 @@ class Files:
         if len(content) > most:
             raise bounds.beyond("file", "larger than", where=self.shown(name))
         return content.removeprefix(BOM)
+
+    def unpack(self, name: str, target: Path) -> None:
+        """Write a file of the archive, as it is there, below a folder.
+
+        Raises:
+            DataError: if its name leads out of the folder, or it is damaged.
+        """
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts:
+            self.fail(name, "a name that leads out of the archive")
+        file, member = target / path, self._names[name]
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with full.naming(target), file.open("xb") as out, self._member(member) as raw:
+                shutil.copyfileobj(raw, out, 1 << 20)
+        except DAMAGED as error:
+            reason = getattr(error, "strerror", None) or first_line(error)
+            self.fail(name, f"damaged archive: {reason}")
 
     @contextmanager
     def _opened(self, name: str) -> Generator[io.BufferedReader]:
@@ -294,7 +311,7 @@ def _decompress(archive: tarfile.TarFile) -> None:
     """
     packed = archive.fileobj
     if isinstance(packed, gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile):
-        whole = scratch_file()  # closed with the archive
+        whole = full.scratch_file()  # closed with the archive
         packed.seek(0)
         shutil.copyfileobj(packed, whole, 1 << 20)
         archive.fileobj = whole

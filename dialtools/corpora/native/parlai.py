@@ -6,8 +6,8 @@
 https://parl.ai/docs, MIT (the format; data as its source says). Line ends and tabs inside a field
 are written \\n and \\t, a bar inside a text __PIPE__. An episode becomes a dialogue: of each
 example the text is the user's, the first label the system's. In the older format line 1 begins an
-episode; lines without a label (personas, facts) and `<SILENCE>` are no turns. `parlai-responses`
-reads the same files as an example each, for response selection.
+episode. Personas and facts, on lines without a label or before a text, and `__SILENCE__` are no
+turns. `parlai-responses` reads the same files as an example each, for response selection.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ CANDIDATES = "label_candidates"
 LISTS = {*LABELS, CANDIDATES, "text_candidates"}
 OLDER = ("text", "labels", "reward", CANDIDATES)
 NUMBERED = re.compile(r"(\d+) (.*)", re.DOTALL)
-SILENCE = "<SILENCE>"
+PERSONAS = re.compile(r"(?:(?:your|partner's) persona:[^\n]*(?:\n|\Z))+")
+SILENCE = ("__SILENCE__", "<SILENCE>")
 FACTS = "personas and facts"
 
 Example = tuple[int, dict[str, Any]]
@@ -52,7 +53,7 @@ def example(line: str) -> dict[str, Any]:
     parts = (part.partition(":") for part in fields if part)
     named = [(name.strip(), value) for name, _, value in parts]
     if numbered := NUMBERED.fullmatch(fields[0]):
-        texts = [numbered[2].removeprefix(SILENCE), *fields[1:]]
+        texts = [numbered[2], *fields[1:]]
         named = list(zip(OLDER, texts, strict=False)) if len(texts) > 1 else []
     return {
         name: [_plain(each) for each in value.split("|")] if name in LISTS else _plain(value)
@@ -75,6 +76,7 @@ def record(raw: Raw) -> dict[str, Any]:
             listed = {"candidates": entry[CANDIDATES]} if entry.get(CANDIDATES) else {}
             turns.append(turn("system", label) | listed)
     facts = len(raw.value) - len(examples)
+    facts += sum(_personas(entry.get("text", "")).count("persona:") for _, entry in examples)
     left_out = {LEFT_OUT: {FACTS: facts}} if facts else {}
     return dialogue(raw, turns, id=raw.value[0][1].get("id")) | left_out
 
@@ -90,4 +92,12 @@ def text_and_label(number: int, entry: dict[str, Any]) -> tuple[str, str]:
         raise Unexpected(
             f"line {number}: expected text: and labels:, found {', '.join(list(entry)[:4])[:80]!r}"
         )
-    return entry.get("text", ""), label or ""
+    text = entry.get("text", "")
+    said = text.removeprefix(_personas(text))
+    return "" if said.strip() in SILENCE else said, label or ""
+
+
+def _personas(text: str) -> str:
+    """Return the personas that a text begins with, a line each."""
+    match = PERSONAS.match(text)
+    return match[0] if match else ""

@@ -78,10 +78,14 @@ def raw(files: Files) -> Iterator[Raw]:
             message._replace(rest="\n".join([message.rest, *lines]))
             for message, lines in zip(messages, more, strict=True)
         ]
-        known = stem(name)
-        if known == "_chat" and not files.single:
-            known = Path(files.path).stem
-        yield Raw(files.where(name, 1), None, messages, known)
+        yield Raw(files.where(name, 1), None, messages, _called(files, name))
+
+
+def _called(files: Files, name: str) -> str:
+    """Return what a chat is called: an iPhone's file by the folder or the archive that it is in."""
+    if files.single or stem(name) != "_chat":
+        return stem(name)
+    return Path(name).parent.name or Path(files.path).stem or stem(name)
 
 
 def _message(match: re.Match[str]) -> Message:

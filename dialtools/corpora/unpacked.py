@@ -1,0 +1,64 @@
+"""Inputs made ready to be read: copies of what is elsewhere, archives of one's own files unpacked.
+
+The files lie in `…/dialtools.unpacked/ARCHIVE/=/NAME`, and are called `ARCHIVE/NAME`, which the
+path tells (`bytesio.as_text`). Archives of a published corpus are read in place.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from dialtools.corpora.catalog import CORPORA
+from dialtools.corpora.native.files import Files
+from dialtools.corpora.options import CorpusOptions
+from dialtools.corpora.published import lies_in
+from dialtools.streams import remote
+from dialtools.streams.bytesio import UNPACKED, WITHIN, as_text
+from dialtools.streams.formats import ARCHIVES, by_suffix
+from dialtools.streams.policy import Policy
+
+LONGEST = 200
+"""Letters of a folder's name; systems have room for 255."""
+
+
+def at_hand(options: Any, folder: Path) -> Any:
+    """Return options with copies in place of what is elsewhere, and folders in that of archives.
+
+    Args:
+        folder: made by `remote.scratch`, to write into.
+
+    Raises:
+        DataError: if an input cannot be reached, or an archive is damaged, larger than bounds
+            allow, or has another inside.
+    """
+    options = remote.at_hand(options, folder)
+    if not isinstance(options, CorpusOptions) or options.from_ in CORPORA:
+        return options
+    copies = copy(options)
+    copies.inputs = tuple(_unpacked(path, folder / UNPACKED) for path in options.inputs)
+    return copies
+
+
+def _unpacked(path: str, parent: Path) -> str:
+    if not (path.endswith(ARCHIVES) and Path(path).is_file()):
+        return path
+    files = Files(path, Policy())
+    try:
+        names = files.names()
+        own = any(map(by_suffix, names))
+        if not own or any(lies_in(files, corpus) for corpus in CORPORA.values()):
+            return path
+        called = quote(as_text(path), safe="")
+        parts = (called[at : at + LONGEST] for at in range(0, len(called), LONGEST))
+        target = parent.joinpath(*parts, WITHIN)
+        if not target.exists():  # it may be named twice
+            for name in names:
+                if name.endswith(ARCHIVES):
+                    files.fail(name, "an archive in an archive", hint="unpack the outer one")
+                files.unpack(name, target)
+        return str(target)
+    finally:
+        files.close()
