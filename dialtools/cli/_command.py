@@ -183,8 +183,7 @@ def command(
         name: the command's name; default: the first word of the module's docstring.
         doc: help text; default: the module's docstring.
         recipe: from the values set so far, further layers of defaults.
-        reads_stdin: without a named file the command reads stdin; default: if it has INPUT
-            arguments.
+        reads_stdin: it does so without a named file; default: if it has INPUT arguments.
         plans: under --dry-run it is called, and tells more than what it would read and write.
         multiplies: it multiplies matrices; without, NumPy's library for that gets one thread.
     """

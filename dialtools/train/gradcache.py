@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import torch
@@ -41,20 +42,14 @@ def backward(
     Returns:
         the loss, detached; parameters have the same gradients in each process.
     """
-
-    def encoded(number: int) -> Tensor:
-        torch.manual_seed(mixed_seed(number + 1, seed))
-        return encode(parts[number])
-
+    encoded = partial(_encoded, encode, parts, seed)
     own = ranks.own(len(parts))
     with torch.no_grad() if cached else nullcontext():
         rows = [encoded(number) for number in own]
     leaves, sizes = ranks.gathered([piece.detach() for piece in rows], len(parts))
     torch.manual_seed(mixed_seed(0, seed))
     total = loss(leaves.requires_grad_())
-    total.backward()
-    assert leaves.grad is not None
-    gradients = leaves.grad.split(sizes)
+    gradients = _gradients(total, leaves).split(sizes)
     if ranks.rank:  # every process has those of the loss itself: they count once
         for parameter in parameters:
             parameter.grad = None
@@ -63,3 +58,16 @@ def backward(
         piece.backward(gradients[number].to(piece.dtype))
     ranks.sum_gradients(parameters)
     return total.detach()
+
+
+def _encoded(
+    encode: Callable[[Any], Tensor], parts: Sequence[Any], seed: int, number: int
+) -> Tensor:
+    torch.manual_seed(mixed_seed(number + 1, seed))
+    return encode(parts[number])
+
+
+def _gradients(total: Tensor, leaves: Tensor) -> Tensor:
+    total.backward()
+    assert leaves.grad is not None
+    return leaves.grad
