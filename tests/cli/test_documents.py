@@ -22,12 +22,16 @@ from dialtools.metrics.ranking import selection
 from dialtools.options import environment
 
 ROOT = Path(__file__).resolve().parents[2]
+CONSTRAINTS = (ROOT / "constraints.txt").read_text(encoding="utf-8")
 DOCUMENTS = _man.documents()
 MAN_PAGES = sorted(path.name for path in (ROOT / "man").iterdir())
 
 
 @pytest.mark.parametrize("path", sorted(DOCUMENTS))
 def test_man_pages_and_completions_are_those_of_the_commands(path: str):
+    click = importlib.metadata.version("click")
+    if path.startswith("completions") and f"click=={click}\n" not in CONSTRAINTS:
+        pytest.skip(f"click {click} writes its own")
     assert (ROOT / path).read_text(encoding="utf-8") == DOCUMENTS[path], "run `make man`"
 
 
