@@ -381,6 +381,13 @@ _BY_NAME: dict[str, Corpus] = {
         licence=YOURS,
         source="telegram.org/blog/export-and-more",
     ),
+    "messenger": _corpus(
+        "Messenger's and Instagram's chats, as a download of your information has them (JSON)",
+        marks=(("message_1.json",),),
+        opening=r'\{\s*"participants":\s*\[(?=.*"(?:sender_name|timestamp_ms)":)',
+        licence=YOURS,
+        source="facebook.com/help (Download a copy of your information)",
+    ),
     "subtitles": _corpus(
         "WebVTT and SubRip: transcripts of Teams, Zoom and Meet, subtitles; a file a dialogue",
         opening=r"WEBVTT(?:\s|\Z)|\d{1,4}\s*\n\d{1,2}:\d\d:\d\d[.,]\d{3}\s+-->\s",

@@ -168,6 +168,31 @@ DISCORD: Files = {
         "messageCount": 4,
     }
 }
+
+
+def _messenger(*messages: dict[str, Any]) -> dict[str, Any]:
+    """A file of a chat, whose texts are the bytes of their UTF-8, a letter each."""
+    people = [{"name": "Zo\u00c3\u00ab"}, {"name": "Kim"}]
+    about = {"title": "Zo\u00c3\u00ab Kim", "thread_path": "inbox/kim_1a"}
+    return {"participants": people, "messages": [*messages], **about}
+
+
+def _sent(by: int, at: int, **rest: Any) -> dict[str, Any]:
+    return {"sender_name": ("Zo\u00c3\u00ab", "Kim")[by], "timestamp_ms": at, **rest}
+
+
+MESSENGER: Files = {
+    "messages/inbox/kim_1a/message_1.json": _messenger(
+        _sent(1, 1704103600000, content="ok"),
+        _sent(1, 1704103550000, content="Kim called you.", call_duration=0),
+        _sent(0, 1704103500250, content="10 \u00e2\u0082\u00ac"),
+    ),
+    "messages/inbox/kim_1a/message_2.json": _messenger(
+        _sent(1, 1704100200000, content="see you \u00f0\u009f\u0098\u0080"),
+        _sent(0, 1704100150000, photos=[{"uri": "photos/1.jpg"}]),
+        _sent(0, 1704100100000, content="\u00c3\u00a7a va?"),
+    ),
+}
 TELEGRAM: Files = {
     "result.json": {
         "name": "Kim",

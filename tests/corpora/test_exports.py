@@ -51,6 +51,17 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
     ),
     "discord": (exports.DISCORD, {"987": [("Kim", "does it ship to Oslo?"), ("lee", "it does")]}),
     "telegram": (exports.TELEGRAM, {"42": [("Kim", "see x.io please"), ("Lee", "done")]}),
+    "messenger": (
+        exports.MESSENGER,
+        {
+            "inbox/kim_1a": [
+                ("Zoë", "ça va?"),
+                ("Kim", "see you 😀"),
+                ("Zoë", "10 €"),
+                ("Kim", "ok"),
+            ]
+        },
+    ),
     "whatsapp": (
         {"WhatsApp Chat with Lee.txt": exports.WHATSAPP["android, day first"]},
         {"WhatsApp Chat with Lee": PARTY},
@@ -101,7 +112,7 @@ def test_an_export_is_told_by_its_files_as_folder_zip_and_file(read, put, tmp_pa
         for file in folder.rglob("*.*"):
             packed.write(file, file.relative_to(folder))
     assert said(read(tmp_path / "export.zip")) == turns
-    if corpus != "slack":  # a day of it knows no names
+    if corpus not in ("slack", "messenger"):  # a file of theirs is not all
         (file,) = (file for file in folder.rglob("*") if file.suffix in (".json", ".txt", ".log"))
         assert corpus_of(str(file), None) == corpus
         assert said(read(file)) == turns
@@ -124,6 +135,13 @@ def test_chats_of_an_iphone_are_called_by_the_folder_that_each_is_in(read, put):
     chat = exports.WHATSAPP["iphone, arabic"]
     folder = put({f"WhatsApp Chat - {who}/_chat.txt": chat for who in ("Kim", "Lee")})
     assert [*said(read(folder))] == ["WhatsApp Chat - Kim", "WhatsApp Chat - Lee"]
+
+
+def test_the_latest_file_of_a_chat_may_stand_alone_and_times_are_seconds(read, put):
+    files = {"kim/message_1.json": exports.MESSENGER["messages/inbox/kim_1a/message_1.json"]}
+    (record,) = read(put(files) / "kim/message_1.json")
+    assert said([record]) == {"inbox/kim_1a": [("Zoë", "10 €"), ("Kim", "ok")]}
+    assert (record["domain"], record["turns"][0]["time"]) == ("Zoë Kim", 1704103500.25)
 
 
 @pytest.mark.parametrize("tool", exports.SUBTITLES)
@@ -229,6 +247,11 @@ def test_what_is_no_turn_is_told_at_the_end_and_pauses_cut_and_names_are_mapped(
             "result.json",
             {"type": "personal_chat", "messages": [{"type": "message", "text": [5]}]},
             "result.json:1: text: expected a string or parts of one, found a number",
+        ),
+        (
+            "message_1.json",
+            {"participants": [], "messages": [{"timestamp_ms": 5, "content": 7}]},
+            "message_1.json:1: content: expected a string, found a number",
         ),
         (
             "_chat.txt",
