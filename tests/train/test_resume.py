@@ -363,6 +363,5 @@ def test_a_run_killed_before_its_first_checkpoint_logs_its_start_once(tmp_path: 
     start = b'{"step": 0, "top-1": 2.0}\n'
     for upto, kept in ((0, b""), (1, start)):
         (tmp_path / steplog.NAME).write_bytes(start)
-        with steplog.StepLog(tmp_path, upto=upto, tensorboard=None):
-            pass
+        steplog.StepLog(tmp_path, upto=upto, tensorboard=None).close()
         assert (tmp_path / steplog.NAME).read_bytes() == kept
