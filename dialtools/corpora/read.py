@@ -31,7 +31,7 @@ from dialtools.corpora.shape import OF_CHATS, Session, Shaper
 from dialtools.corpora.table import table_chunks
 from dialtools.shown import listed
 from dialtools.streams.bytesio import display_name
-from dialtools.streams.chunks import CHUNK_BYTES, Chunk, Numbered, read_chunks, records
+from dialtools.streams.chunks import Chunk, Numbered, read_chunks, records
 from dialtools.streams.formats import FORMATS, input_format
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.shards import Shard, Span
@@ -102,7 +102,6 @@ def record_chunks(
     format: str | None,
     policy: Policy,
     column: str | None = "text",
-    chunk_bytes: int = CHUNK_BYTES,
     prompt: bool = False,
     shard: Shard | None = None,
     logs: LogOptions | None = None,
@@ -116,7 +115,7 @@ def record_chunks(
         shard: the part of the inputs that is wanted.
     """
     for path, span in spans(each_file(paths, format), shard):
-        lines = partial(read_chunks, chunk_bytes=chunk_bytes, prompt=prompt, policy=policy)
+        lines = partial(read_chunks, prompt=prompt, policy=policy)
         yield from _record_chunks(path, span, lines, format, policy, column, logs)
 
 

@@ -29,8 +29,6 @@ from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally, counted
 
-CHUNK_BYTES = 1 << 20
-"""Twice the usual chunk: here columns are made of it at once, and a batch costs the same."""
 ALL = "all"
 """The name of all inputs together, in summaries and plots."""
 
@@ -68,7 +66,6 @@ class Freq:
                 format=options.from_,
                 policy=self.policy,
                 column=options.field or TEXT,
-                chunk_bytes=CHUNK_BYTES,
                 shard=options.part,
             )
             for chunk in chunks:
@@ -122,7 +119,7 @@ class Freq:
     def _published(self, path: str) -> Iterator[Texts]:
         """Yield the frequency records of a file."""
         extract = Extractor(None, Policy(), merge=True, tell_places=False)
-        yield from (extract(chunk, 0) for chunk in read_chunks([path], chunk_bytes=CHUNK_BYTES))
+        yield from (extract(chunk, 0) for chunk in read_chunks([path]))
 
     def weighting(self, counting: Counting) -> Weighting:
         """Return how this run turns counts into weights."""

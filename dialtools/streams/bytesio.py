@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import unquote
 
 from dialtools.errors import DataError
+from dialtools.streams.pipes import widen
 from dialtools.streams.scraps import known_as
 
 BOM = b"\xef\xbb\xbf"
@@ -81,12 +82,14 @@ def open_input(path: str) -> Generator[io.BufferedReader]:
     """
     name = display_name(path)
     if path == "-":
+        widen(0)
         with opened(sys.stdin.buffer, name) as stream:
             if not stream.peek() and not stat.S_ISREG(os.fstat(0).st_mode):
                 raise _nothing_came(name, os.fstat(0).st_mode)
             yield stream
         return
     with open_file(path) as raw, opened(raw, name) as stream:
+        widen(raw.fileno())
         mode = os.fstat(raw.fileno()).st_mode
         if not stream.peek() and not stat.S_ISREG(mode):
             raise _nothing_came(name, mode)

@@ -29,6 +29,7 @@ from dialtools.streams.formats import (
     by_suffix,
     last_suffix,
 )
+from dialtools.streams.pipes import widen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,6 +100,7 @@ def is_stream(output: str) -> bool:
 def open_output(path: str, *, overwrite: bool) -> Generator[BinaryIO]:
     """Open stdout for `-`, or a file that appears whole or not at all, compressed by suffix."""
     if path == "-":
+        widen(1)
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return

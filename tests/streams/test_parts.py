@@ -220,12 +220,12 @@ def test_a_part_goes_on_where_it_was_and_is_not_taken_for_another(
 
 def test_bad_records_are_told_by_the_part_that_has_them_with_their_lines(run: Run, tmp_path: Path):
     good = b'{"turns": ["how are you", "fine", "good"]}\n'
-    lines = [good] * 60_000
-    lines[59_000] = b"{rubbish}\n"
+    lines = [good] * 120_000
+    lines[119_000] = b"{rubbish}\n"
     (tmp_path / "in.jsonl").write_bytes(b"".join(lines))
     rows = b"".join(b"%d,a\n%d,b\n" % (n, n) for n in range(3000))
     (tmp_path / "in.csv").write_bytes(b"dialogue_id,text\n" + rows + b"x\n3000,c\n")
-    for name, line in (("in.jsonl", 59_001), ("in.csv", 6002)):
+    for name, line in (("in.jsonl", 119_001), ("in.csv", 6002)):
         for n in (1, 2, 3):
             run(
                 *("dial-pairs", name, "--shard", f"{n}/3", "--on-error", f"quarantine={n}.{name}"),
