@@ -46,13 +46,13 @@ class OwnShards:
             soon: somebody waits for the first ones; all of a part are of full size.
         """
         soon = soon and not self.options.part
-        records = seen(self._records(self.policy, prompt=soon))
+        records = seen(self._records(self.policy))
         every = self.embedder.shards(records, soon=soon)
         yield from self._of_part(every) if self.options.part else every
 
-    def _records(self, policy: Policy, *, prompt: bool = False) -> Iterator[Record]:
+    def _records(self, policy: Policy) -> Iterator[Record]:
         inputs, kind = self.options.inputs, self.options.from_
-        return read_records(inputs, format=kind, policy=policy, prompt=prompt)
+        return read_records(inputs, format=kind, policy=policy, prompt=True)
 
     def _of_part(self, every: Iterator[Shard]) -> Iterator[Shard]:
         """Yield the part's shards, whose columns are those that one run would give them."""

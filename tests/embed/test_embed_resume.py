@@ -53,8 +53,7 @@ def interrupt(installed: Path, minilm: str, folder: Path) -> Callable[..., None]
             [*command, "-o", "e.parquet"], cwd=folder, env=ENV, stdin=subprocess.PIPE
         )
         assert process.stdin
-        # a pipe hands on what fills a chunk, so the line that waits for more is a long one
-        process.stdin.write(("\n".join(LINES) + "\n").encode().ljust(1 << 20))
+        process.stdin.write(("\n".join(LINES) + "\n").encode())
         process.stdin.flush()
         pieces = folder / "e.parquet.partial" / "pieces.jsonl"
         until(process, lambda: lines(pieces) >= 2)
