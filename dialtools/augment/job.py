@@ -23,6 +23,8 @@ from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally, counted, given
 
 COPY = "repeats of others"
+LABELS = ("label", "labels")
+"""Fields of what a text is about: a template is filled once for each that it has."""
 
 
 class Augment:
@@ -132,7 +134,7 @@ class Augment:
             if self.options.save_templates:
                 self.templates[cut] += 1
             if not item.dialogue:
-                filled = json.dumps([typed, item.fields.get("label")])
+                filled = json.dumps([typed, *map(item.fields.get, LABELS)])
                 new = _add(self.seen, _hash(filled, person=b"template"))
         yield self._record(item)
         if self.options.fill and new:

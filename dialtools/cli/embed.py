@@ -16,8 +16,9 @@
 
 Reads records (JSONL, Parquet, Arrow), tables (CSV; --field names the column),
 or plain text, one text a line. Fields that are not embedded are kept. A list
-of turns is joined as in training, and if it is too long its newest tokens are
-kept. A text of blanks alone is embedded as a full stop.
+of turns is joined as in training. If it is too long, its newest tokens are
+kept; of a single turn, as of a text, the first. A text of blanks alone is
+embedded as a full stop.
 
 Writes FILE when all is done. Until then finished shards are in FILE.partial/,
 and --resume repeats none of them: the result is byte for byte that of an

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dialtools.corpora.chat import CHATS, messages
-from dialtools.corpora.fields import TEXT_KEYS, BadRecord, json_kind, name
+from dialtools.corpora.fields import TEXT_KEYS, BadRecord, as_text, json_kind, name
 from dialtools.shown import listed
 
 HISTORY, RESPONSE = "history", "response"
@@ -180,12 +180,9 @@ def called(value: Any) -> str | None:
         return None
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, float):
-        if math.isnan(value):
-            return None
-        # whole numbers become these in a column with gaps
-        return str(int(value)) if value.is_integer() else str(value)
-    return str(value)
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return as_text(value)
 
 
 def speaker_of(value: Any, where: str) -> str | None:

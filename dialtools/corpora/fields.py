@@ -67,6 +67,11 @@ def is_known(label: Any) -> bool:
     return label is not None and label != "" and label == label
 
 
+def as_text(value: Any) -> str:
+    """Return a label or a name as text: whole numbers are floats in a column with gaps."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
 def are_texts(values: list[Any]) -> bool:
     """Tell whether all values are texts, 20 times as fast as by their types."""
     try:

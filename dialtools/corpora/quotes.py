@@ -6,7 +6,7 @@ import re
 
 QUOTED = re.compile(r"^[ \t]*>", re.MULTILINE)
 """How a line begins that is quoted."""
-RULE = re.compile(r"[ \t]*(?:-{2,} ?[^\s-][^-]{0,40}-{2,}|_{10,})[ \t]*")
+RULE = re.compile(r"[ \t]*(?:-{2,} ?[^\s-][^-]{0,40}-{2,}|_{10,})[ \t\r]*")
 """`-----Original Message-----`, in any language, and Outlook's line above what it quotes."""
 
 DATED = re.compile(r"\d:\d\d|\b(?:19|20)\d\d\b")

@@ -11,6 +11,7 @@ from math import ceil
 from typing import Any
 
 from dialtools.chance import share as share_of
+from dialtools.corpora.fields import as_text
 from dialtools.errors import DataError, nearest
 from dialtools.shown import listed, quoted
 from dialtools.streams.tally import counted
@@ -38,7 +39,7 @@ def _text(value: Any) -> str:
     """Return a value as one types it: true and false as JSON has them, nothing as nothing."""
     if value is None:
         return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else as_text(value)
 
 
 def rows_of_split(splits: Splits, name: str, *, column: str, where: object) -> Sequence[int]:
@@ -110,7 +111,7 @@ def numbered(values: Iterable[Any]) -> list[int]:
     """
     numbers: dict[str | int, int] = {}
     return [
-        numbers.setdefault(row if value is None else str(value), len(numbers))
+        numbers.setdefault(row if value is None else as_text(value), len(numbers))
         for row, value in enumerate(values)
     ]
 

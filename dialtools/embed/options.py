@@ -98,8 +98,8 @@ class EmbedOptions(
     truncate_side: str = option(
         "auto",
         choices=("auto", "left", "right"),
-        help="which side of a long text to cut; auto: left for lists of turns, so that the "
-        "newest stay, right for texts",
+        help="which side of a long text to cut; auto: left for two turns or more, so that "
+        "the newest stay, right for a text or a single turn",
     )
     on_truncate: str = option(
         "warn", choices=("warn", "error", "ignore"), help="what to do when texts were cut"

@@ -74,7 +74,7 @@ def encode_turns(
     settings: Settings,
     advance: Advance,
 ) -> Encoded:
-    """Encode N fields; a list of turns keeps its newest tokens, a single text its first."""
+    """Encode N fields; several turns keep their newest tokens, one its first."""
     return tokenised(encoder, items, settings)(advance)
 
 

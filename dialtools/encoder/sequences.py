@@ -37,8 +37,8 @@ def flat_sequences(
     """Turn items into sequences of tokens, one behind the other.
 
     Args:
-        newest: what is too long keeps its last tokens, or its first; None: a list of turns its
-            newest, a single text its first.
+        newest: what is too long keeps its last tokens, or its first; None: of several turns
+            the newest stay, of a single text or turn the first.
 
     Returns:
         N sequences of `max_length` tokens or fewer, (N,) the tokens of each before any cut, (N,)

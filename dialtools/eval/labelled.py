@@ -61,19 +61,21 @@ def labelled_rows(
     if not values:
         raise DataError("holds no rows", where=part.name)
     matrix_ND = part.matrix if vectors is None else vectors
-    return Labelled(unit(matrix_ND) if scaled else matrix_ND, [str(value) for value in values])
+    return Labelled(
+        unit(matrix_ND) if scaled else matrix_ND, [fields.as_text(value) for value in values]
+    )
 
 
 def without_label(part: Embeddings, label: str, value: str | None) -> Embeddings:
     """Return the rows of other labels, or of none; all of them if no value is named."""
     if value is None:
         return part
-    others = [label is None or str(label) != value for label in part.column(label)]
+    others = [label is None or fields.as_text(label) != value for label in part.column(label)]
     return part.select(np.flatnonzero(others))
 
 
 def note_on_absent(flag: str, label: str | None, labels: Iterable[Any]) -> list[str]:
     """Return the note on a label that an option names and no row has, if it is so."""
-    if label is None or label in map(str, labels):
+    if label is None or label in map(fields.as_text, labels):
         return []
     return [f"{flag} {label}: no row has that label"]

@@ -8,6 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from dialtools.corpora import splits
+from dialtools.corpora.fields import as_text
 from dialtools.errors import DataError
 from dialtools.eval.options.base import PartOptions, ThreePartOptions
 from dialtools.eval.options.labelled import LabelledOptions
@@ -102,7 +103,9 @@ def _splits(source: Embeddings, options: ThreePartOptions) -> splits.Splits:
         return splits.rows_by_split(source.column(options.split, hint=HINT_OF_LABELLED))
     first, *_ = source.vectors
     shown = source.column(options.text) if options.text else source.texts(first)
-    labels, texts = ([str(v) for v in values] for values in (source.column(options.label), shown))
+    labels, texts = (
+        [as_text(v) for v in values] for values in (source.column(options.label), shown)
+    )
     tested = splits.tested_of_labels(labels, texts, options.test_share, seed=options.seed)
     named = (options.test_split if test else options.train_split for test in tested)
     return splits.rows_by_split(named)

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dialtools.corpora.fields import label
+from dialtools.corpora.fields import as_text, label
 from dialtools.corpora.options import TestShareOptions
 from dialtools.corpora.splits import tested_of_labels
 from dialtools.corpora.turns import Record, column_of_turns, field_of
@@ -119,7 +119,7 @@ class Intent(Task[IntentProtocol]):
 
     def _label(self, record: Record) -> str:
         where, fields = record
-        return str(field_of(where, fields, self.options.label, label))
+        return as_text(field_of(where, fields, self.options.label, label))
 
     def _wanted(self, records: Sequence[Record]) -> list[Record]:
         left_out = self.options.without

@@ -99,7 +99,7 @@ class Assigning:
         if left_out := len(values) - len(rows):
             self.notes.append(f"{part.name}: {counted(left_out, 'row')} without a {name} left out")
             part = part.select(np.array(rows, np.int64))
-        return part, [str(value) for value in part.column(name, fields.label)]
+        return part, [fields.as_text(value) for value in part.column(name, fields.label)]
 
     def _thresholds(self, router: Router) -> np.ndarray:
         """Return (C,) thresholds of validation rows, none below those there are."""

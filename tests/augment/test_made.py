@@ -53,6 +53,18 @@ def test_a_template_is_filled_once_a_label_and_copies_of_others_are_dropped(job)
     assert (done.originals, done.synthetic, done.tally.kept) == (4, 2, 6)
 
 
+@pytest.mark.parametrize("label", ["label", "labels"])
+def test_a_template_of_two_labels_is_filled_for_both_by_either_name(job, label: str):
+    rows = [
+        said(f"{who} to rome", (0, 3, "who"), (7, 11, "city"), **{label: [kind]})
+        for who, kind in (("Ann", "go"), ("Bob", "see"), ("Eve", "see"))
+    ]
+    cities = [said(f"{where} oslo", (3, 7, "city")) for where in ("in", "at", "by")]
+    _, found = job([*rows, *cities], min_count=3)
+    made = [(row["text"], row[label]) for row in found if row.get("synthetic") and label in row]
+    assert made == [("Ann to oslo", ["go"]), ("Bob to oslo", ["see"])]
+
+
 def test_dialogues_of_other_turns_are_no_copies_whatever_their_texts_hold(job):
     rows = [
         {"turns": [said("hi\0to oslo", (6, 10, "city"))]},

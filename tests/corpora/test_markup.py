@@ -72,6 +72,8 @@ MAILS = {
 @pytest.mark.parametrize("mail", MAILS)
 def test_of_an_e_mail_that_is_left_which_is_new(pairs: Pairs, mail: str):
     assert unquoted(mail) == MAILS[mail]
+    as_sent = unquoted(mail.replace("\n", "\r\n"))  # lines of e-mails end so
+    assert as_sent.replace("\r\n", "\n") == MAILS[mail]
     talk = lines({"turns": ["hello", {"text": mail}]})
     (pair,) = told(pairs(talk, "--drop-quotes"))
     assert pair["response"] == MAILS[mail]

@@ -65,6 +65,29 @@ def test_a_split_column_of_numbers_is_read_as_one_of_words(
     assert told and told == [(r["metric"], r["value"], r["n"]) for r in by_word]
 
 
+@pytest.mark.parametrize("task", ["intent", "oos", "infer", "retrieve"])
+def test_numbers_of_classes_are_read_alike_from_a_column_with_gaps(
+    evaluate: Evaluate, tmp_path: Path, task: str
+):
+    """Whole numbers are floats there: pandas writes 1.0 for the 1 of another file."""
+    vectors = np.random.default_rng(0).normal(size=(len(rows()), 4))
+    records = [row | {"label": int(row["label"] == "oos")} for row in rows()]
+    mixed = [
+        row | {"label": float(row["label"]) if row["split"] == "train" or i % 3 else row["label"]}
+        for i, row in enumerate(records)
+    ]
+    flags = (*TASKS[task], *(("--oos-label", "1") if task == "oos" else ()), "--name", "same")
+    flags = (*flags, *(("--lists", "nearest", "--neighbours", 3) if task == "retrieve" else ()))
+    whole, gaps = (
+        [
+            (record["metric"], record["value"], record["n"])
+            for record in evaluate(task, write(tmp_path / name, table, embedding=vectors), *flags)
+        ]
+        for name, table in (("whole.jsonl", records), ("gaps.jsonl", mixed))
+    )
+    assert whole and whole == gaps
+
+
 @pytest.mark.parametrize("task", [name for name in TASKS if name not in ("retrieve", "sts")])
 @pytest.mark.parametrize("flag", ["--train-split", "--validation-split", "--test-split"])
 def test_a_split_that_is_not_there_is_said_alike_by_every_task(

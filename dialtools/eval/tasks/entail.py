@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dialtools.corpora import splits
+from dialtools.corpora.fields import as_text
 from dialtools.errors import ConfigError, DataError
 from dialtools.eval.identity import about
 from dialtools.eval.options.entail import EntailOptions
@@ -157,8 +158,8 @@ def _sides(
         ([], []) for _ in range(int(premise_R.max(initial=-1)) + 1)
     ]
     for row, value in enumerate(part.column(options.label)):
-        if str(value) in options.labels:
-            sides[premise_R[row]][options.labels.index(str(value))].append(row)
+        if (name := as_text(value)) in options.labels:
+            sides[premise_R[row]][options.labels.index(name)].append(row)
     return sides
 
 

@@ -89,7 +89,7 @@ def classes(part: Embeddings, names: tuple[str, ...]) -> list[str]:
             raise DataError(f"row {bare} has no {name}", where=part.name)
         part.column(name, fields.label)
     if len(columns) == 1:
-        return [str(value) for value in columns[0]]
+        return [fields.as_text(value) for value in columns[0]]
     return ["true" if any(map(_is_true, row)) else "false" for row in zip(*columns, strict=True)]
 
 

@@ -202,7 +202,7 @@ def given_lists(part: Embeddings) -> Lists:
         DataError: for an id that no row has, or that is on both lists.
     """
     names = part.columns.get("id") or range(len(part))
-    place = {str(name): row for row, name in enumerate(names)}
+    place = {fields.as_text(name): row for row, name in enumerate(names)}
     if len(place) < len(part):
         raise DataError(
             "ids are not distinct",
@@ -233,7 +233,7 @@ def _rows(ids: Any, row: int, kind: str, place: dict[str, int], part: Embeddings
     if not isinstance(ids, list):
         raise DataError(f"row {row + 1}: {kind}: expected a list of ids", where=part.name)
     try:
-        return {str(name): place[str(name)] for name in ids}
+        return {name: place[name] for name in map(fields.as_text, ids)}
     except KeyError as error:
         raise DataError(
             f"row {row + 1}: {kind} names {error}, which no row is", where=part.name

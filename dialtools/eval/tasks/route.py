@@ -126,7 +126,8 @@ def _class(record: Mapping[str, Any], name: str, options: RouteOptions) -> str |
     if value is None or value == "":
         return None
     fields.label(value, name)
-    return "" if str(value) in options.none else str(value)
+    called = fields.as_text(value)
+    return "" if called in options.none else called
 
 
 def _notes(routed: Routed, options: RouteOptions) -> list[str]:

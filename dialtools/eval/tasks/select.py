@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dialtools.corpora import splits
+from dialtools.corpora.fields import as_text
 from dialtools.errors import DataError
 from dialtools.eval.identity import about
 from dialtools.eval.options.select import SelectOptions
@@ -111,7 +112,7 @@ def _places(pool: Embeddings) -> dict[str, int]:
     column = "id" if "id" in pool.columns else "text"
     place: dict[str, int] = {}
     for row, name in enumerate(pool.column(column)):
-        if place.setdefault(str(name), row) < row and column == "id":
+        if place.setdefault(as_text(name), row) < row and column == "id":
             raise DataError(f"two rows have the id {name}", where=pool.name)
     return place
 
@@ -140,8 +141,8 @@ def given_lists(source: Embeddings, pool: Embeddings, options: SelectOptions) ->
     for row, (listed, true) in enumerate(zip(source.column("candidates"), truth, strict=True)):
         if not isinstance(listed, list):
             raise DataError(f"row {row + 1}: candidates: expected a list", where=source.name)
-        others = [str(name) for name in listed if str(name) != str(true)]
-        candidates = [str(true), *others]
+        first, *others = map(as_text, [true, *listed])
+        candidates = [first, *(name for name in others if name != first)]
         missing = next((name for name in candidates if name not in place), None)
         if missing is not None:
             raise DataError(
