@@ -17,7 +17,7 @@ from dialtools.corpora.options import CorpusOptions
 from dialtools.corpora.published import lies_in
 from dialtools.streams import remote
 from dialtools.streams.bytesio import UNPACKED, WITHIN, as_text
-from dialtools.streams.formats import ARCHIVES, by_suffix
+from dialtools.streams.formats import by_suffix, is_archive
 from dialtools.streams.policy import Policy
 
 LONGEST = 200
@@ -43,7 +43,7 @@ def at_hand(options: Any, folder: Path) -> Any:
 
 
 def _unpacked(path: str, parent: Path) -> str:
-    if not (path.endswith(ARCHIVES) and Path(path).is_file()):
+    if not (is_archive(path) and Path(path).is_file()):
         return path
     files = Files(path, Policy())
     try:
@@ -56,7 +56,7 @@ def _unpacked(path: str, parent: Path) -> str:
         target = parent.joinpath(*parts, WITHIN)
         if not target.exists():  # it may be named twice
             for name in names:
-                if name.endswith(ARCHIVES):
+                if is_archive(name):
                     files.fail(name, "an archive in an archive", hint="unpack the outer one")
                 files.unpack(name, target)
         return str(target)

@@ -33,7 +33,7 @@ from dialtools.shown import first_line
 from dialtools.streams import bounds, exact, full
 from dialtools.streams.bytesio import BOM, as_text, open_input, opened
 from dialtools.streams.chunks import decode
-from dialtools.streams.formats import ARCHIVES
+from dialtools.streams.formats import is_archive
 from dialtools.streams.policy import Policy, Where
 
 SPLITS = {"train": ("train", "trn", "training"), "val": VALIDATION, "test": ("test", "tst")}
@@ -83,8 +83,8 @@ class Files:
         if Path(path).is_dir():
             paths = (Path(folder) / name for folder, _, names in os.walk(path) for name in names)
             return {file.relative_to(path).as_posix(): file for file in sorted(paths)}
-        if path.endswith(ARCHIVES):
-            if path.endswith(".zip"):
+        if is_archive(path):
+            if path.lower().endswith(".zip"):
                 self._archive = zipfile.ZipFile(path)
                 named = [m for m in self._archive.infolist() if m.filename]
                 members = [(m.filename, m.file_size, m) for m in named if not m.is_dir()]
