@@ -51,7 +51,7 @@ class LogOptions:
         None,
         metavar="NAME",
         group=TABLE,
-        shown="speaker, role or author, if there",
+        shown="speaker, role, author or sender, if there",
         help="column of the speaker",
     )
     order_column: str | None = option(

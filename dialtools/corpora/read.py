@@ -13,6 +13,7 @@ from dialtools.corpora.dialogues import (
     IDS,
     NAMED_LIKE_IDS,
     NO_TURNS,
+    NULL_TURNS,
     RESPONSE,
     TURN_KEYS,
     WITHOUT_TEXT,
@@ -228,8 +229,10 @@ def _reject(
     policy: Policy, chunk: Chunk, number: int, error: BadRecord, record: Mapping[str, Any]
 ) -> None:
     names = chunk.data.schema.names if chunk.columnar else list(record)
-    hint = _hint(names, str(error))
-    policy.reject(Where(chunk.name, number), str(error), record, hint)
+    reason = str(error)
+    if chunk.columnar and reason == NO_TURNS and (key := key_of_turns(names)):
+        reason = NULL_TURNS.format(key)  # a row has no field of what is null
+    policy.reject(Where(chunk.name, number), reason, record, _hint(names, reason))
 
 
 def _hint(names: Collection[str], error: str) -> str | None:
