@@ -100,13 +100,21 @@ def _is_known(file: str) -> bool:
 
 
 def _by_opening(path: str) -> str | None:
-    """Return the corpus that a file of lines is by how it begins; a pipe is opened once, later."""
+    """Return the corpus that a file of lines is by how it begins; a pipe is opened once, later.
+
+    A table has a name of that corpus, too: its header may be anybody's.
+    """
     format = FORMATS[by_suffix(path) or DEFAULT]
-    if not format.lines or format.columns or not Path(path).is_file():
+    if not format.lines or not Path(path).is_file():
         return None
     with open_input(path) as stream:
         opening = stream.peek(OPENING_BYTES)[:OPENING_BYTES]
-    return next((name for name, corpus in CORPORA.items() if _opens(corpus, opening)), None)
+    opened = (name for name, corpus in CORPORA.items() if _opens(corpus, opening))
+    return next((n for n in opened if not format.columns or _is_named(path, CORPORA[n])), None)
+
+
+def _is_named(path: str, corpus: Corpus) -> bool:
+    return any(ends_like(Path(path).name, mark) for marks in corpus.marks for mark in marks)
 
 
 def _opens(corpus: Corpus, opening: bytes) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from dialtools.corpora.delimited import row_chunks
@@ -33,7 +34,7 @@ from dialtools.corpora.table import table_chunks
 from dialtools.shown import listed
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.chunks import CHUNK_BYTES, Chunk, Numbered, read_chunks, records
-from dialtools.streams.formats import FORMATS, input_format
+from dialtools.streams.formats import FORMATS, input_format, is_archive
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.shards import Shard, Span
 from dialtools.streams.spans import spans, within
@@ -82,7 +83,8 @@ def dialogue_chunks(
         shard: the part of the inputs that is wanted.
     """
     for path, span in spans(each_file(paths, format), shard):
-        corpus = corpus_of(path, format)
+        told = logs.rows_are_turns and format is None and Path(path).is_file()
+        corpus = None if told and not is_archive(path) else corpus_of(path, format)
         chosen = logs.format_of(path, format) if not corpus else format
         kind = input_format(path, chosen)
         logs.check_format(display_name(path), corpus or kind)

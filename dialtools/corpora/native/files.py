@@ -31,10 +31,11 @@ from dialtools.corpora.splits import VALIDATION
 from dialtools.errors import DataError
 from dialtools.shown import first_line
 from dialtools.streams import bounds, exact, full
-from dialtools.streams.bytesio import BOM, as_text, open_input, opened
+from dialtools.streams.bytesio import BOM, as_text, open_input, opened, place_of_archive
 from dialtools.streams.chunks import decode
 from dialtools.streams.formats import is_archive
 from dialtools.streams.policy import Policy, Where
+from dialtools.streams.scraps import temporary_folder
 
 SPLITS = {"train": ("train", "trn", "training"), "val": VALIDATION, "test": ("test", "tst")}
 NAMES_TOLD = 5
@@ -186,6 +187,25 @@ class Files:
         except DAMAGED as error:
             reason = getattr(error, "strerror", None) or first_line(error)
             self.fail(name, f"damaged archive: {reason}")
+
+    @contextmanager
+    def within(self, name: str) -> Generator[Files]:
+        """Open an archive that is one of the files, from a copy in a temporary folder.
+
+        Raises:
+            DataError: if it is damaged, or larger than bounds allow.
+        """
+        with temporary_folder() as folder:
+            target = place_of_archive(self.path, folder)
+            path = self._names[name]
+            if not isinstance(path, Path):
+                self.unpack(name, target)
+                path = target / name
+            files = Files(str(path), self.policy)
+            try:
+                yield files
+            finally:
+                files.close()
 
     @contextmanager
     def _opened(self, name: str) -> Generator[io.BufferedReader]:
