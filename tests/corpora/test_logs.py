@@ -496,7 +496,7 @@ def test_rows_that_do_not_stand_together_are_gathered_on_request(tmp_path: Path,
 
 
 OASST = json_lines("""
-    {"id": "a", "parent_id": null, "tree": "t", "role": "prompter", "text": "q"}
+    {"id": "a", "parent_id": null, "tree": "t", "role": "prompter", "text": "q", "rank": null}
     {"id": "c", "parent_id": "a", "tree": "t", "role": "assistant", "text": "no", "rank": 1}
     {"id": "e", "parent_id": "d", "tree": "t", "role": "assistant", "text": "ok"}
     {"id": "d", "parent_id": "b", "tree": "t", "role": "prompter", "text": null}

@@ -243,7 +243,10 @@ class Files:
         try:
             return exact.loads(content)
         except orjson.JSONDecodeError as error:
-            raise DataError(f"not JSON: {error}", where=self.shown(name)) from None
+            if not content.strip():
+                self.fail(name, "an empty file")
+            refuse_other_than_utf8(content, self.shown(name))
+            self.fail(name, f"not JSON: {error}")
 
     def json_object(self, name: str, *, of: str, encoding: str = "utf-8") -> dict[str, Any]:
         """Return a file's JSON, an object.
@@ -282,13 +285,11 @@ class Files:
         self, name: str, delimiter: str = ",", *, quoted: bool = True
     ) -> Iterator[tuple[int, list[str]]]:
         """Yield line number and fields of a table, the header among them."""
-        try:
-            text = self.read(name).decode("utf-8")
-        except UnicodeDecodeError as error:
-            self.fail(name, f"invalid UTF-8 at byte {error.start + 1}")
+        content = self.read(name)
+        refuse_other_than_utf8(content, self.shown(name))
         csv.field_size_limit(bounds.most("cell"))
         reader = csv.reader(
-            io.StringIO(text, newline=""),
+            io.StringIO(content.decode("utf-8"), newline=""),
             delimiter=delimiter,
             quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
         )
@@ -306,6 +307,20 @@ class Files:
     def close(self) -> None:
         if self._archive:
             self._archive.close()
+
+
+def refuse_other_than_utf8(content: bytes, name: str) -> None:
+    """Refuse what is no text, naming its line and byte, counted as those of lines are.
+
+    Raises:
+        DataError: if it is none.
+    """
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = content[: error.start]
+        line, at = before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1)
+        raise DataError(f"invalid UTF-8 at byte {at + 1}", where=Where(name, line)) from None
 
 
 def _within_bounds(members: Iterable[Member], path: str) -> Iterator[Member]:
