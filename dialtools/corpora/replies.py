@@ -26,7 +26,8 @@ def branches(said: Sequence[Turn], kept: Sequence[Turn]) -> Iterator[list[int]]:
         BadRecord: if turns answer one another in a circle.
     """
     answers = _answers(said, kept)
-    starts = [(None, root) for root in reversed(answers.pop(None, []))]
+    roots = reversed(answers.pop(None, []))
+    starts: list[tuple[int | None, int]] = [(None, root) for root in roots]
     reached = 0
     while starts:
         before, at = starts.pop()
