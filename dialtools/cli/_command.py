@@ -21,7 +21,7 @@ from dialtools.cli._run import Run
 from dialtools.errors import ConfigError, ExitCode
 from dialtools.options import FLAG, Layer, Spec, environment, idle_variables, resolve, specs
 from dialtools.streams import bounds
-from dialtools.streams.formats import ARCHIVES
+from dialtools.streams.formats import is_archive
 
 if TYPE_CHECKING:
     import click
@@ -90,7 +90,7 @@ class Command:
             from dialtools.cli._engine import spread
 
             return self._run(options, origins, partial(spread, self), sisters)
-        if any("://" in n or n.endswith(ARCHIVES) for n in getattr(options, "inputs", ())):
+        if any("://" in n or is_archive(n) for n in getattr(options, "inputs", ())):
             from dialtools.corpora.unpacked import at_hand
             from dialtools.streams.remote import scratch
 

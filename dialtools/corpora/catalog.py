@@ -274,6 +274,13 @@ _BY_NAME: dict[str, Corpus] = {
         licence="MIT",
         source="github.com/asappresearch/abcd",
     ),
+    "empathetic": _corpus(
+        "EmpatheticDialogues",
+        marks=(("train.csv",), ("valid.csv",), ("test.csv",)),
+        opening="conv_id,utterance_idx,context,prompt,speaker_idx,utterance,",
+        licence="CC BY-NC 4.0",
+        source="github.com/facebookresearch/EmpatheticDialogues",
+    ),
     "dstc7-ubuntu": _corpus(
         "DSTC7 track 1, Ubuntu: response selection",
         kind=RESPONSES,

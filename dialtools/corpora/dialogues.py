@@ -7,18 +7,20 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dialtools.corpora.chat import CHATS, messages
-from dialtools.corpora.fields import TEXT_KEYS, BadRecord, as_text, json_kind, name
+from dialtools.corpora.fields import TEXT_KEYS, BadRecord, as_text, json_kind, name, unwrapped
 from dialtools.shown import listed
 
 HISTORY, RESPONSE = "history", "response"
 TURN_KEYS = ("turns", "dialogue", "messages", "conversations")
 NAMED_LIKE_IDS = ("dialog", "conversation", "chat", "thread", "transcript", "utterances")
 """Fields of turns where no text stands beside them; beside one they tell whose it is."""
-NO_TURNS = 'no "turns"'
+NO_TURNS, NULL_TURNS = 'no "turns"', '"{}" is null'
 WITHOUT_TEXT = "turns without text"
 """Why a turn is left out: one of null or blanks is none, and its neighbours follow each other."""
 DOMAIN = "domain"
-SPEAKER_KEYS = ("speaker", "role", "author")
+SENDER_KEYS = ("sender_role", "sender_type", "sender_class", "sender")
+"""Of logs of chats, the role before the name; an object tells more of the sender, not who it is."""
+SPEAKER_KEYS = ("speaker", "role", "author", *SENDER_KEYS)
 IDS = (
     "id",
     "dialogue_id",
@@ -131,6 +133,8 @@ def field_of_turns(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
     if key is None or (key in NAMED_LIKE_IDS and type(record[key]) not in (list, dict)):
         raise BadRecord(NO_TURNS)
     turns = _in_rows(record[key])
+    if turns is None:
+        raise BadRecord(NULL_TURNS.format(key))
     if type(turns) is not list:
         raise BadRecord(f'"{key}" must be a list')
     if key != HISTORY:
@@ -162,6 +166,7 @@ def identity_of(value: Any, field: str) -> str | None:
     """
     if type(value) is str:
         return value if value.strip() else None
+    value = unwrapped(value)
     if value is None or value != value:
         return None
     name(value, field)
@@ -176,7 +181,10 @@ def called(value: Any) -> str | None:
     """
     if isinstance(value, str):
         return value if value.strip() else None
-    if isinstance(value, dict | list | None):
+    if isinstance(value, dict):
+        value = unwrapped(value)
+        return called(value) if not isinstance(value, dict) else None
+    if isinstance(value, list | None):
         return None
     if isinstance(value, bool):
         return str(value).lower()
@@ -191,6 +199,7 @@ def speaker_of(value: Any, where: str) -> str | None:
     Raises:
         BadRecord: if it has parts.
     """
+    value = unwrapped(value)
     if isinstance(value, dict | list):
         raise BadRecord(f"{where}: expected a string, got {json_kind(value)}")
     return called(value)
@@ -198,12 +207,12 @@ def speaker_of(value: Any, where: str) -> str | None:
 
 def key_of_speaker(turn: Mapping[str, Any]) -> str | None:
     """Return which field of a turn tells who speaks: the first that says something, if one does."""
-    there = [key for key in SPEAKER_KEYS if key in turn]
-    return next((key for key in there if turn[key] is not None and not _is_blank(turn[key])), None)
+    there = [key for key in SPEAKER_KEYS if key in turn and not _is_blank(turn[key])]
+    return next((key for key in there if key not in SENDER_KEYS or called(turn[key])), None)
 
 
 def _is_blank(value: Any) -> bool:
-    return isinstance(value, str) and not value.strip()
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _turn(turn: Any, where: str) -> tuple[str, str | None]:

@@ -51,6 +51,13 @@ def json_kind(value: Any) -> str:
     return JSON_KINDS.get(type(value)) or getattr(value, "kind", type(value).__name__)
 
 
+def unwrapped(value: Any) -> Any:
+    """Return a value without what MongoDB's JSON has around it, as in `{"$oid": "5f1a"}`."""
+    while type(value) is dict and len(value) == 1 and next(iter(value)).startswith("$"):
+        value = next(iter(value.values()))
+    return value
+
+
 def refuse(where: str, expected: str, value: Any) -> None:
     """Say what was expected and what is there."""
     raise BadRecord(f"{where}: expected {expected}, got {json_kind(value)}")

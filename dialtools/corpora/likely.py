@@ -12,12 +12,14 @@ from dialtools.shown import QUOTED
 LIKELY = {
     "dialogue_column": "dialogue_id dialog_id conversation_id conversation conv_id conv dialogue "
     "dialog chat_id chat session_id session thread_id thread ticket_id ticket case_id call_id "
-    "interaction_id contact_id issue_id incident_id request_id case room_id channel_id",
+    "interaction_id contact_id issue_id incident_id request_id message_tree_id case room_id "
+    "channel_id",
     "text_column": "text message body content utterance message_text message_body msg txt comment "
     "comment_body",
     "speaker_column": "speaker role speaker_role sender_role author_role sender_type author_type "
     "participant_role sender author participant from who user speaker_id speaker_idx sender_id "
     "author_id",
+    "reply_column": "reply_to reply_to_id in_reply_to parent_id parent_message_id parent",
     "order_column": "turn turn_id turn_index turn_idx turn_number utterance_idx created_at "
     "timestamp sent_at time date_time date ts position sequence",
 }

@@ -51,7 +51,7 @@ class LogOptions:
         None,
         metavar="NAME",
         group=TABLE,
-        shown="speaker, role or author, if there",
+        shown="speaker, role, author or sender, if there",
         help="column of the speaker",
     )
     order_column: str | None = option(
@@ -60,6 +60,21 @@ class LogOptions:
         group=TABLE,
         help="sort the turns of a dialogue by this column: numbers, times, else text; equal "
         "values keep their order",
+    )
+    reply_column: str | None = option(
+        None,
+        metavar="NAME",
+        group=TABLE,
+        help="column of the id of the row that each one answers (parent_id, reply_to): a dialogue "
+        "is in that order; a second answer begins another (ID#2 of ID) with what it answers",
+    )
+    id_column: str | None = option(
+        None,
+        metavar="NAME",
+        group=TABLE,
+        shown="message_id or id",
+        help="column of the id of each row",
+        goes_with="reply_column",
     )
     unsorted: bool = option(
         False,
@@ -140,7 +155,13 @@ class LogOptions:
     def rows_are_turns(self) -> bool:
         """Whether a flag says that the input is a table of turns."""
         return self.unsorted or any(
-            (self.dialogue_column, self.text_column, self.speaker_column, self.order_column)
+            (
+                self.dialogue_column,
+                self.text_column,
+                self.speaker_column,
+                self.order_column,
+                self.reply_column,
+            )
         )
 
     @property

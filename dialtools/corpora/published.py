@@ -17,7 +17,7 @@ from dialtools.errors import DataError
 from dialtools.streams import nesting
 from dialtools.streams.bytesio import as_text, open_input
 from dialtools.streams.chunks import ROWS, Chunk
-from dialtools.streams.formats import ARCHIVES, DEFAULT, FORMATS, by_suffix
+from dialtools.streams.formats import DEFAULT, FORMATS, by_suffix, is_archive
 from dialtools.streams.job_files import BESIDE
 from dialtools.streams.parts import unfolded
 from dialtools.streams.policy import Policy
@@ -37,7 +37,7 @@ def corpus_of(path: str, chosen: str | None) -> str | None:
     Raises:
         DataError: for a folder or an archive of no corpus that is known.
     """
-    whole = Path(path).is_dir() or path.endswith(ARCHIVES)
+    whole = Path(path).is_dir() or is_archive(path)
     if chosen in CORPORA:
         streamed = not whole and chosen in FORMATS  # single files of lines are
         return None if streamed else chosen
@@ -96,17 +96,25 @@ def _is_known(file: str) -> bool:
     """Tell whether the name of a file, or how it begins, says how it is read."""
     if not Path(file).is_file():
         return False
-    return bool(by_suffix(file) or file.endswith(ARCHIVES) or corpus_of(file, None))
+    return bool(by_suffix(file) or is_archive(file) or corpus_of(file, None))
 
 
 def _by_opening(path: str) -> str | None:
-    """Return the corpus that a file of lines is by how it begins; a pipe is opened once, later."""
+    """Return the corpus that a file of lines is by how it begins; a pipe is opened once, later.
+
+    A table has a name of that corpus, too: its header may be anybody's.
+    """
     format = FORMATS[by_suffix(path) or DEFAULT]
-    if not format.lines or format.columns or not Path(path).is_file():
+    if not format.lines or not Path(path).is_file():
         return None
     with open_input(path) as stream:
         opening = stream.peek(OPENING_BYTES)[:OPENING_BYTES]
-    return next((name for name, corpus in CORPORA.items() if _opens(corpus, opening)), None)
+    opened = (name for name, corpus in CORPORA.items() if _opens(corpus, opening))
+    return next((n for n in opened if not format.columns or _is_named(path, CORPORA[n])), None)
+
+
+def _is_named(path: str, corpus: Corpus) -> bool:
+    return any(ends_like(Path(path).name, mark) for marks in corpus.marks for mark in marks)
 
 
 def _opens(corpus: Corpus, opening: bytes) -> bool:

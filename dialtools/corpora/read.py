@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from dialtools.corpora.delimited import row_chunks
@@ -13,6 +14,7 @@ from dialtools.corpora.dialogues import (
     IDS,
     NAMED_LIKE_IDS,
     NO_TURNS,
+    NULL_TURNS,
     RESPONSE,
     TURN_KEYS,
     WITHOUT_TEXT,
@@ -32,7 +34,7 @@ from dialtools.corpora.table import table_chunks
 from dialtools.shown import listed
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.chunks import Chunk, Numbered, read_chunks, records
-from dialtools.streams.formats import FORMATS, input_format
+from dialtools.streams.formats import FORMATS, input_format, is_archive
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.shards import Shard, Span
 from dialtools.streams.spans import spans, within
@@ -81,7 +83,8 @@ def dialogue_chunks(
         shard: the part of the inputs that is wanted.
     """
     for path, span in spans(each_file(paths, format), shard):
-        corpus = corpus_of(path, format)
+        told = logs.rows_are_turns and format is None and Path(path).is_file()
+        corpus = None if told and not is_archive(path) else corpus_of(path, format)
         chosen = logs.format_of(path, format) if not corpus else format
         kind = input_format(path, chosen)
         logs.check_format(display_name(path), corpus or kind)
@@ -227,8 +230,10 @@ def _reject(
     policy: Policy, chunk: Chunk, number: int, error: BadRecord, record: Mapping[str, Any]
 ) -> None:
     names = chunk.data.schema.names if chunk.columnar else list(record)
-    hint = _hint(names, str(error))
-    policy.reject(Where(chunk.name, number), str(error), record, hint)
+    reason = str(error)
+    if chunk.columnar and reason == NO_TURNS and (key := key_of_turns(names)):
+        reason = NULL_TURNS.format(key)  # a row has no field of what is null
+    policy.reject(Where(chunk.name, number), reason, record, _hint(names, reason))
 
 
 def _hint(names: Collection[str], error: str) -> str | None:

@@ -26,6 +26,7 @@ from dialtools.corpora.dialogues import (
 )
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord, json_kind
 from dialtools.corpora.options import EVERY_OTHER, LogOptions
+from dialtools.corpora.replies import branches
 from dialtools.corpora.times import BadTime, seconds
 from dialtools.streams.tally import Tally
 
@@ -66,6 +67,8 @@ class Shaper:
         self.style = logs.time_format
         self.tally = tally
         self.idle = not self.roles and not self.dropped and not self.gap
+        self.tree = logs.reply_column is not None
+        self.idle = self.idle and not self.tree
 
     def __call__(self, record: Mapping[str, Any], *, nulls: bool = True) -> Iterator[Session]:
         """Yield {"id"?, ..., "turns": [{"speaker"?, "text", ...}]}, one a session.
@@ -83,7 +86,7 @@ class Shaper:
         identity, asked = naming(record)
         taken = (key, *asked, *((RESPONSE, "speaker") if key == HISTORY else ()))
         rest = {k: v for k, v in record.items() if k not in taken}
-        sessions = list(self._sessions(turns, times))
+        sessions = list(self._parts(said, turns, times))
         if identity is None and len(sessions) > 1:
             identity = _known_by(turns)
         for number, session in enumerate(sessions, 1):
@@ -149,6 +152,17 @@ class Shaper:
         if name in self.roles:
             return name
         return next((key for key, p in self.patterns.items() if p.fullmatch(name)), None)
+
+    def _parts(
+        self, said: list[Any], turns: list[dict[str, Any]], times: list[float]
+    ) -> Iterator[list[dict[str, Any]]]:
+        """Cut a tree of answers into its branches, and where pauses are too long."""
+        if not self.tree:
+            yield from self._sessions(turns, times)
+            return
+        for branch in branches(said, turns):
+            moments = [times[place] for place in branch] if self.gap else []
+            yield from self._sessions([turns[place] for place in branch], moments)
 
     def _sessions(
         self, turns: list[dict[str, Any]], times: list[float]

@@ -13,6 +13,7 @@ from dialtools.corpora.dialogues import DOMAIN, SPEAKER_KEYS, WITHOUT_TEXT, call
 from dialtools.corpora.fields import json_kind
 from dialtools.corpora.likely import flags
 from dialtools.corpora.options import LogOptions
+from dialtools.corpora.replies import ID, REPLY
 from dialtools.corpora.times import OF_TEXT, BadTime, rank, seconds
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.bytesio import display_name
@@ -28,6 +29,9 @@ NAME_COLUMNS = (
     "name it with --dialogue-column, --text-column, --speaker-column, --order-column; "
     "--kind texts pairs two texts a row"
 )
+IDS = ("message_id", "id")
+ID_COLUMN = "--id-column NAME names its column"
+NO_ID = "no id of the row, which --reply-column needs"
 LAST = "turns without a place in an order"
 NO_COLUMNS = "--from tsv reads it as a table, as Excel's Unicode text is one"
 
@@ -42,6 +46,8 @@ class Columns(NamedTuple):
     text: str
     speaker: str | None = None
     order: str | None = None
+    reply: str | None = None
+    id: str | None = None
 
     @classmethod
     def named_by(cls, logs: LogOptions) -> Columns:
@@ -51,12 +57,19 @@ class Columns(NamedTuple):
             logs.text_column or "text",
             logs.speaker_column,
             logs.order_column,
+            logs.reply_column,
+            logs.id_column,
         )
 
     @property
     def speakers(self) -> tuple[str, ...]:
         """Those that may tell who speaks: the first that does."""
         return (self.speaker,) if self.speaker else SPEAKER_KEYS
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Those that may tell what a row is called by, where rows answer one another."""
+        return ((self.id,) if self.id else IDS) if self.reply else ()
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -152,11 +165,15 @@ def _turns(
         if not isinstance(text, str | None):
             message = f"{columns.text}: expected a string, got {json_kind(text)}"
             policy.reject(where, message, row)
-        elif not text or text.isspace():  # spreadsheets end in rows without anything
+        elif not (text or "").strip() and not (columns.reply and identity):
+            # spreadsheets end in rows without anything; others may answer one without a text
             tally.drop(WITHOUT_TEXT)
         elif not identity:
             message = f"{columns.dialogue}: no dialogue id"
             policy.reject(where, message, row)
+        elif columns.reply and not _first(row, columns.ids):
+            message = f"{' or '.join(columns.ids)}: {NO_ID}"
+            policy.reject(where, message, row, hint=ID_COLUMN)
         else:
             yield Row(line, identity, _turn(row, columns, keep=keep))
 
@@ -164,18 +181,28 @@ def _turns(
 def _turn(row: Mapping[str, Any], columns: Columns, *, keep: bool) -> dict[str, Any]:
     """Return the turn of a row: its text and, where there are any, speaker, time and domain."""
     turn: dict[str, Any] = {}
-    by = next((name for name in columns.speakers if called(row.get(name))), None)
+    by = _first(row, columns.speakers)
     if by:
         turn["speaker"] = called(row[by])
-    turn["text"] = row[columns.text]
+    turn["text"] = row.get(columns.text)
     if columns.order and row.get(columns.order) is not None:
         turn["time"] = row[columns.order]
+    named = _first(row, columns.ids)
+    if named:
+        turn[ID] = called(row[named])
+    if columns.reply and (answered := called(row.get(columns.reply))):
+        turn[REPLY] = answered
     if row.get(DOMAIN):
         turn[DOMAIN] = row[DOMAIN]
     if keep:
-        used = {*columns.named, by}
+        used = {*columns.named, by, named}
         turn |= {k: v for k, v in row.items() if k not in used and k not in turn}
     return turn
+
+
+def _first(row: Mapping[str, Any], columns: Sequence[str]) -> str | None:
+    """Return the first of the columns that names something."""
+    return next((column for column in columns if called(row.get(column))), None)
 
 
 def _together(rows: Iterator[Row], name: str, columns: Columns) -> Iterator[Row]:

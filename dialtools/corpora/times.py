@@ -10,7 +10,7 @@ import re
 from datetime import date, datetime, time
 from typing import Any
 
-from dialtools.corpora.fields import json_kind
+from dialtools.corpora.fields import json_kind, unwrapped
 from dialtools.corpora.options import DAY_FIRST, MONTH_FIRST
 from dialtools.shown import quoted
 from dialtools.streams.carried import Carried
@@ -56,6 +56,7 @@ def seconds(value: Any, style: str | None = None) -> float:
     Raises:
         BadTime: if it is none.
     """
+    value = unwrapped(value)
     if isinstance(value, Carried):  # with more digits, or a later year, than Python has
         return seconds(str(value))
     if isinstance(value, datetime):
@@ -81,6 +82,7 @@ def rank(value: Any, style: str | None = None) -> tuple[int, float, str]:
         BadTime: if a date can be read in two ways, or a value is not in the style that was asked
             for.
     """
+    value = unwrapped(value)
     if isinstance(value, Carried):
         value, style = str(value), None
     count = None if style and "%" in style else _count(value)

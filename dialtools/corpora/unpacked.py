@@ -9,19 +9,15 @@ from __future__ import annotations
 from copy import copy
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from dialtools.corpora.catalog import CORPORA
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.options import CorpusOptions
 from dialtools.corpora.published import lies_in
 from dialtools.streams import remote
-from dialtools.streams.bytesio import UNPACKED, WITHIN, as_text
-from dialtools.streams.formats import ARCHIVES, by_suffix
+from dialtools.streams.bytesio import place_of_archive
+from dialtools.streams.formats import by_suffix, is_archive
 from dialtools.streams.policy import Policy
-
-LONGEST = 200
-"""Letters of a folder's name; systems have room for 255."""
 
 
 def at_hand(options: Any, folder: Path) -> Any:
@@ -38,12 +34,12 @@ def at_hand(options: Any, folder: Path) -> Any:
     if not isinstance(options, CorpusOptions) or options.from_ in CORPORA:
         return options
     copies = copy(options)
-    copies.inputs = tuple(_unpacked(path, folder / UNPACKED) for path in options.inputs)
+    copies.inputs = tuple(_unpacked(path, folder) for path in options.inputs)
     return copies
 
 
-def _unpacked(path: str, parent: Path) -> str:
-    if not (path.endswith(ARCHIVES) and Path(path).is_file()):
+def _unpacked(path: str, folder: Path) -> str:
+    if not (is_archive(path) and Path(path).is_file()):
         return path
     files = Files(path, Policy())
     try:
@@ -51,12 +47,10 @@ def _unpacked(path: str, parent: Path) -> str:
         own = any(map(by_suffix, names))
         if not own or any(lies_in(files, corpus) for corpus in CORPORA.values()):
             return path
-        called = quote(as_text(path), safe="")
-        parts = (called[at : at + LONGEST] for at in range(0, len(called), LONGEST))
-        target = parent.joinpath(*parts, WITHIN)
+        target = place_of_archive(path, folder)
         if not target.exists():  # it may be named twice
             for name in names:
-                if name.endswith(ARCHIVES):
+                if is_archive(name):
                     files.fail(name, "an archive in an archive", hint="unpack the outer one")
                 files.unpack(name, target)
         return str(target)

@@ -7,10 +7,10 @@ overlap.
 from __future__ import annotations
 
 import os
-import queue
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import duckdb
@@ -40,24 +40,33 @@ EACH_TURN_ONCE = """(
 """A turn is in one pair of each window: one that is in two is of two dialogues of one name."""
 
 
-class Ahead(queue.Queue[pa.RecordBatch | None]):
-    """A queue of batches, full by their bytes: one of chats has a hundredth of one of mails."""
+class Ahead:
+    """Batches on their way to a thread, full by their bytes: one of chats has a hundredth of mails.
 
-    def _init(self, maxsize: int) -> None:
-        super()._init(maxsize)
-        self.held = 0
+    Its queues take no lock that a signal could leave taken, for which `Counting` would wait then.
+    """
 
-    def _qsize(self) -> int:
-        return self.held
+    def __init__(self, most: int) -> None:
+        self.most, self.held = most, 0
+        self.waiting: SimpleQueue[pa.RecordBatch | None] = SimpleQueue()
+        self.taken: SimpleQueue[int] = SimpleQueue()
 
-    def _put(self, item: pa.RecordBatch | None) -> None:
-        self.held += _size(item)
-        super()._put(item)
+    def put(self, batch: pa.RecordBatch | None, timeout: float) -> bool:
+        """Tell whether a batch had room within so many seconds; None, the end, always has."""
+        while batch is not None and self.held >= self.most:
+            try:
+                self.held -= self.taken.get(timeout=timeout)
+            except Empty:
+                return False
+        self.held += _size(batch)
+        self.waiting.put(batch)
+        return True
 
-    def _get(self) -> pa.RecordBatch | None:
-        item = super()._get()
-        self.held -= _size(item)
-        return item
+    def get(self) -> pa.RecordBatch | None:
+        """Return the next batch as soon as there is one."""
+        batch = self.waiting.get()
+        self.taken.put(_size(batch))
+        return batch
 
 
 def _size(batch: pa.RecordBatch | None) -> int:
@@ -195,8 +204,7 @@ class Counting:
         """Wait until a batch has room, and tell whether counting goes on."""
         assert self.thread is not None
         while self.thread.is_alive():
-            with suppress(queue.Full):
-                self.batches.put(batch, timeout=0.05)
+            if self.batches.put(batch, timeout=0.05):
                 return True
         return False
 

@@ -274,6 +274,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     def as_they_are(self) -> bool:
         """Whether dialogues are taken as their records tell them."""
         shaped = self.merge_speaker or self.lower or self.session_gap or self.domain
+        shaped = shaped or self.reply_column
         shaped = shaped or self.reading or self.speaker_map or self.drop_speaker
         return not shaped and self.reader == "plain"
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from dialtools.errors import DataError
 from dialtools.streams.pipes import widen
@@ -32,6 +32,8 @@ NO_HOST = "_"
 """The folder there of what lies on no host, as `file:///tmp/a` does."""
 UNPACKED, WITHIN = "dialtools.unpacked", "="
 """The folder in which files of archives lie, and what stands there before their own names."""
+LONGEST = 200
+"""Letters of a folder's name; systems have room for 255."""
 
 
 def display_name(path: str) -> str:
@@ -51,6 +53,13 @@ def as_text(name: str) -> str:
         return f"{unquote(archive.replace('/', ''))}/{inner}".rstrip("/")
     copy = text.partition(f"/{REMOTE}/")[2]
     return copy.replace(":/", "://", 1).replace(f"://{NO_HOST}/", ":///", 1) if copy else text
+
+
+def place_of_archive(path: str, folder: Path) -> Path:
+    """Return where below a folder the files of an archive lie, so that `as_text` names both."""
+    called = quote(as_text(path), safe="")
+    parts = (called[at : at + LONGEST] for at in range(0, len(called), LONGEST))
+    return folder.joinpath(UNPACKED, *parts, WITHIN)
 
 
 def is_there(path: str) -> bool:

@@ -170,6 +170,11 @@ def last_suffix(path: str) -> str | None:
     return next((suffix for suffix in reversed(suffixes) if suffix not in COMPRESSED), None)
 
 
+def is_archive(path: str) -> bool:
+    """Tell whether a file's name says that it holds files, in whatever case."""
+    return path.lower().endswith(ARCHIVES)
+
+
 def by_magic(head: bytes) -> str | None:
     """Return the format that the first bytes of a file tell."""
     return next((name for name, f in FORMATS.items() if head.startswith(f.magic)), None)

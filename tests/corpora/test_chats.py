@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dialtools.corpora.chat import messages
-from dialtools.corpora.dialogues import identity_of, key_of_turns
+from dialtools.corpora.dialogues import called, identity_of, key_of_turns
 from dialtools.corpora.fields import BadRecord
 
 TALK = [("user", "is it open today?"), ("system", "until six"), ("user", "thanks")]
@@ -126,6 +126,35 @@ def test_a_speaker_may_be_a_number(scripts: Path, tmp_path: Path):
     ):
         run = subprocess.run([scripts / "dial-pairs", *flags, path], capture_output=True)
         assert json.loads(run.stdout)["speakers"] == speakers
+
+
+def test_a_sender_speaks_by_role_before_name_and_an_object_tells_no_name(
+    scripts: Path, tmp_path: Path
+):
+    path = tmp_path / "log.json"
+    convai = {"sender": "participant2", "sender_class": "Bot", "text": "hi"}
+    turns = [convai, {"sender": "kim", "text": "a"}, {"sender": {"name": "kim"}, "text": "b"}]
+    path.write_text(json.dumps([{"dialog_id": "0x1", "dialog": turns}]))
+    run = subprocess.run([scripts / "dial-pairs", "--window", "2", path], capture_output=True)
+    assert json.loads(run.stdout)["speakers"] == ["Bot", "kim", None]
+
+
+def test_what_mongodb_wraps_is_read_as_what_it_wraps(scripts: Path, tmp_path: Path):
+    path = tmp_path / "log.jsonl"
+    times = ["2024-01-01T00:00:00Z", {"$numberLong": "1704068000000"}]
+    said = {"speaker": {"$oid": "5a"}}
+    turns = [
+        {"text": text, "time": {"$date": t}, **said} for text, t in zip("ab", times, strict=True)
+    ]
+    path.write_text(json.dumps({"session_id": {"$oid": "5f"}, "turns": turns}))
+    flags = ["--session-gap", "1h", "--speaker-map", "5a=user"]
+    run = subprocess.run([scripts / "dial-pairs", *flags, path], capture_output=True)
+    (pair,) = map(json.loads, run.stdout.splitlines())
+    assert (pair["dialogue_id"], pair["speakers"]) == ("5f", ["user", "user"])
+    assert called({"$numberLong": "7"}) == "7" and called({"a": "7"}) is None
+    for value in ({"name": "a"}, {"$a": {"b": 1}}, {"$a": 1, "$b": 2}):
+        with pytest.raises(BadRecord, match="id: expected a string, got an object"):
+            identity_of(value, "id")
 
 
 def test_a_dialogue_is_called_by_a_text_or_a_number():

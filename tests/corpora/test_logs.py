@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import orjson
@@ -20,6 +21,7 @@ from written import json_lines, json_value
 from dialtools.corpora.by_dialogue import Row, by_dialogue
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.read import dialogue_chunks, dialogue_records
+from dialtools.corpora.replies import branches
 from dialtools.streams.chunks import read_records
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
@@ -491,6 +493,72 @@ def test_rows_that_do_not_stand_together_are_gathered_on_request(tmp_path: Path,
         run(scripts, "--unsorted", "-j", "3", *COLUMNS, path).stdout
         == run(scripts, "--unsorted", *COLUMNS, path).stdout
     )
+
+
+OASST = json_lines("""
+    {"id": "a", "parent_id": null, "tree": "t", "role": "prompter", "text": "q", "rank": null}
+    {"id": "c", "parent_id": "a", "tree": "t", "role": "assistant", "text": "no", "rank": 1}
+    {"id": "e", "parent_id": "d", "tree": "t", "role": "assistant", "text": "ok"}
+    {"id": "d", "parent_id": "b", "tree": "t", "role": "prompter", "text": null}
+    {"id": "b", "parent_id": "a", "tree": "t", "role": "assistant", "text": "yes", "rank": 0}
+    {"id": "f", "parent_id": "a", "tree": "t2", "role": "prompter", "text": "x"}
+""")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_rows_that_answer_one_another_are_a_tree_of_dialogues(
+    tmp_path: Path, scripts: Path, kind: str
+):
+    log = tmp_path / f"log.{kind}"
+    if kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(OASST), log)
+    else:
+        log.write_bytes(b"\n".join(map(orjson.dumps, OASST)))
+    table = ["--dialogue-column", "tree", "--reply-column", "parent_id", log]
+
+    def told(*flags) -> dict[str, str]:
+        records = json_lines(run(scripts, "--kind", "dialogue", *flags, *table).stdout.decode())
+        return {r["id"]: " ".join(turn["text"] for turn in r["turns"]) for r in records}
+
+    assert told() == {"t": "q no", "t#2": "q yes ok", "t2": "x"}
+    assert told("--order-column", "rank") == {"t": "q yes ok", "t#2": "q no", "t2": "x"}
+    dropped = told("--drop-speaker", "prompter")
+    assert dropped == {"t": "no", "t#2": "yes ok"}
+    for seed in range(4):  # a tree is in one part of a split
+        flags = ["--kind", "dialogue", "--split", "a=0.5,b=0.5", "--seed", seed, "--overwrite"]
+        run(scripts, *flags, "-o", tmp_path / "{split}.jsonl", *table)
+        parts = [(tmp_path / f"{part}.jsonl").read_text() for part in "ab"]
+        assert ['"t"' in part for part in parts] == ['"t#2"' in part for part in parts]
+    said = run(scripts, *table, "--id-column", "rank", status=1).stderr.decode()
+    assert ":1: rank: no id of the row, which --reply-column needs\n  --id-column NAME" in said
+
+
+@given(st.lists(st.integers(0, 30), max_size=30), st.randoms(), st.sets(st.integers(0, 30)))
+def test_each_turn_of_a_tree_follows_what_it_answers_once(links, random, left_out):
+    said = [{"id": str(i), "reply_to": str(above % (i + 1))} for i, above in enumerate(links)]
+    random.shuffle(said)  # the first of all answers itself, which is no answer
+    kept = [turn for turn in said if int(turn["id"]) not in left_out]
+    found = [[kept[place]["id"] for place in branch] for branch in branches(said, kept)]
+    expected = {}
+    for turn in kept:
+        above, name = turn["reply_to"], turn["id"]
+        while int(above) in left_out and links[int(above)] % (int(above) + 1) != int(above):
+            above = str(links[int(above)] % (int(above) + 1))
+        expected[name] = above if above != name and int(above) not in left_out else None
+    followed = [pair for branch in found for pair in pairwise(branch)]
+    assert sorted(followed) == sorted((a, n) for n, a in expected.items() if a)
+    roots = {name for name, above in expected.items() if above is None}
+    assert {branch[0] for branch in found} <= roots | {above for above, _ in followed}
+    assert roots <= {branch[0] for branch in found}
+
+
+def test_turns_that_answer_one_another_in_a_circle_are_no_dialogue(tmp_path: Path, scripts: Path):
+    log = tmp_path / "log.csv"
+    log.write_text("dialogue_id,id,to,text\n1,1,2,a\n1,2,1,b\n2,1,,c\n2,2,1,d\n")
+    done = run(scripts, "--reply-column", "to", "--on-error", "skip", log, status=3)
+    assert len(done.stdout.splitlines()) == 1
+    done = run(scripts, "--reply-column", "to", log, status=1)
+    assert b"reply_to: 2 turns answer one another in a circle" in done.stderr
 
 
 def test_more_rows_than_a_batch_come_back_in_order():

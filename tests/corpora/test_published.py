@@ -101,14 +101,20 @@ def test_a_record_of_another_layout_tells_what_was_expected_and_found(
     assert run.returncode == 3 and len(run.stdout.splitlines()) == 2
 
 
+def test_what_is_no_utf8_is_told_by_line_and_byte(read, put):
+    folder = put({"kvret_train_public.json": b'[{"a":\r\n "\xe4"}]'})
+    with pytest.raises(DataError) as raised:
+        read(folder)
+    assert str(raised.value).endswith("kvret_train_public.json:2: invalid UTF-8 at byte 3")
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [
         (b'{"a": 1}', "expected a list of dialogues, found an object"),
         (b"[1, 2", "not JSON"),
-        (b"\xff\xfe", "not JSON"),
         (b"[\0]", "not JSON"),
-        (b"", "not JSON"),
+        (b"", "an empty file"),
     ],
 )
 def test_a_damaged_file_is_named(read, put, content: bytes, told: str):

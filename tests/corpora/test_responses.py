@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import re
+import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +245,59 @@ def test_of_dailydialog_unpacked_the_parts_are_read_and_the_whole_is_not_read_ag
     folder = put({"dialogues_text.txt": "".join(parts.values())} | inner)
     assert [record["split"] for record in read(folder, None)] == ["train", "test"]
     assert len(read(folder / "dialogues_text.txt", None)) == 2
+
+
+def test_of_dailydialogs_zip_the_zips_of_its_parts_are_read(read, put, tmp_path: Path):
+    lines = {part: f"{part} __eou__ b __eou__\n" for part in ("train", "validation", "test")}
+    files: dict[str, Any] = {"dialogues_text.txt": "".join(lines.values())}
+    for part, line in lines.items():
+        with zipfile.ZipFile(packed := io.BytesIO(), "w") as inner:
+            inner.writestr(f"{part}/dialogues_{part}.txt", line)
+        files[f"{part}.zip"] = packed.getvalue()
+    folder = put(files, "ijcnlp_dailydialog")
+    packed = shutil.make_archive(str(tmp_path / "d"), "zip", tmp_path, folder.name)
+    for path in (folder, Path(packed)):
+        assert [record["split"] for record in read(path)] == ["train", "val", "test"]
+    put({"train.zip": files["train.zip"].replace(b" __eou__ b", b"\0__eou__ b")}, folder.name)
+    damaged = f"{folder}/train.zip/train/dialogues_train.txt: damaged archive: Bad CRC"
+    with pytest.raises(DataError, match=re.escape(damaged)):
+        read(folder)
+    put({"train.zip": b"no zip"}, folder.name)
+    with pytest.raises(DataError, match=r"train\.zip: damaged archive: File is not a zip"):
+        read(folder)
+
+
+EMPATHETIC = """\
+conv_id,utterance_idx,context,prompt,speaker_idx,utterance,selfeval,tags
+hit:0_conv:1,1,sentimental,I said "hi_comma_ kim,1,"hi_comma_ kim,5|5|5_2|2|5,
+hit:0_conv:1,2,sentimental,I said "hi_comma_ kim,0,and then?,5|5|5_2|2|5,,a|b_comma_ c
+hit:1_conv:2,2,afraid,a dog,4,a dog?,5|5|5_2|2|5,
+hit:1_conv:2,1,afraid,a dog,3,there is one,5|5|5_2|2|5,
+"""
+
+
+def test_the_commas_of_empathetic_dialogues_are_commas(scripts: Path, read, put):
+    folder = put({"empatheticdialogues/valid.csv": EMPATHETIC.replace("\n", "\r\n")})
+    first, second = read(folder)
+    assert first == {
+        "id": "hit:0_conv:1",
+        "split": "val",
+        "domain": "sentimental",
+        "situation": 'I said "hi, kim',
+        "turns": [
+            {"speaker": "user", "text": '"hi, kim'},
+            {"speaker": "system", "text": "and then?"},
+        ],
+    }
+    assert [turn["text"] for turn in second["turns"]] == ["there is one", "a dog?"]
+    file = folder / "empatheticdialogues/valid.csv"
+    assert read(file) == [first, second]
+    for bad in ("hit:1_conv:2,3,afraid,a dog", "hit:1_conv:2,x,afraid,a dog,3,no"):
+        put({"valid.csv": f"{EMPATHETIC}{bad}\n"})
+        assert len(read(folder / "valid.csv", on_error="skip")) == 1
+    flags = ["--dialogue-column", "context", "--text-column", "prompt"]
+    run = subprocess.run([scripts / "dial-pairs", *flags, file], capture_output=True, text=True)
+    assert f"{file}:2: expected 8 fields, got 11\n" in run.stderr  # as any CSV
 
 
 def test_a_folder_of_jddc_is_read_with_its_splits_and_its_files_as_lines(scripts: Path, read, put):

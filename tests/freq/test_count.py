@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import errno
-import queue
+import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -225,16 +225,39 @@ def test_what_waits_for_counting_is_bounded_by_bytes_and_never_stops_a_larger_ba
     waiting = count.Ahead(1000)
     small, large = (pa.record_batch({"n": pa.array(range(n))}) for n in (2, 500))
     for _ in range(58):  # of 16 bytes and one
-        waiting.put(small)
-    waiting.put(None, block=False)
-    assert not waiting.full()
-    waiting.put(large, block=False)
-    with pytest.raises(queue.Full):
-        waiting.put(small, block=False)
-    assert [waiting.get() for _ in range(59)][-1] is None
-    assert waiting.full()
-    assert waiting.get() is large
-    assert waiting.empty()
+        assert waiting.put(small, timeout=0)
+    assert waiting.put(large, timeout=0)
+    assert not waiting.put(small, timeout=0.01)
+    assert waiting.put(None, timeout=0)  # the end has room
+    assert all(waiting.get() is small for _ in range(58))
+    assert not waiting.put(small, timeout=0)  # the large one fills it alone
+    assert [waiting.get() for _ in range(2)] == [large, None]
+    assert waiting.put(small, timeout=0)
+
+
+def test_a_signal_at_any_step_of_handing_on_lets_counting_end(monkeypatch: pytest.MonkeyPatch):
+    """Where it comes, no lock stays taken; one that did would be waited for without an end."""
+    monkeypatch.setattr(count, "BYTES_AHEAD", 1)  # of one batch
+    said = Texts(0, "said", pa.array(["a"]))
+    for last in range(1000):
+        steps = iter(range(last))
+
+        def step(*_: object, steps: Iterator[int] = steps) -> Callable[..., Any]:
+            if next(steps, None) is None:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+            return step
+
+        with suppress(KeyboardInterrupt), Counting(memory=MEMORY, threads=1) as counting:
+            counting.add(said)
+            try:
+                sys.settrace(step)
+                counting.batches.put(counting._batch(said), timeout=5)
+                sys.settrace(None)
+                break
+            finally:
+                sys.settrace(None)
+    assert last > 20
 
 
 @pytest.mark.parametrize("batches", [1, 3])

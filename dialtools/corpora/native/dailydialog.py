@@ -1,6 +1,6 @@
 """Lines of `a __eou__ b __eou__`, a dialogue each: DailyDialog's dialogues_text.txt and its like.
 
-The zip has its splits in further zips: unpack them to have them told.
+The published zip has its splits in further zips, which are read in place of the whole.
 Where `__eot__` stands too, as in Ubuntu's, it ends a turn, and `__eou__` a sentence of that turn.
 https://arxiv.org/abs/1710.03957, CC BY-NC-SA 4.0.
 """
@@ -16,11 +16,22 @@ from dialtools.corpora.native.raw import Raw, dialogue, turn
 
 END_OF_TURN, END_OF_UTTERANCE = "__eot__", "__eou__"
 WHOLE = "dialogues_text.txt"
-PARTS = tuple(f"dialogues_{part}.txt" for part in ("train", "validation", "test"))
+SPLITS = ("train", "validation", "test")
+PARTS = tuple(f"dialogues_{part}.txt" for part in SPLITS)
 
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the lines; of a whole that lies beside its parts, the parts, which tell the splits."""
+    packed = files.names(*(f"{part}.zip" for part in SPLITS))
+    if files.single or files.names(*PARTS) or len(packed) < len(SPLITS):
+        yield from _lines(files)
+        return
+    for name in packed:
+        with files.within(name) as part:
+            yield from _lines(part)
+
+
+def _lines(files: Files) -> Iterator[Raw]:
     for name in files.names(*PARTS) or files.needed(WHOLE):
         split = split_of_name(name)
         yield from (Raw(files.where(name, n), split, line) for n, line in files.lines(name))

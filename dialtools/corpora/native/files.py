@@ -31,10 +31,11 @@ from dialtools.corpora.splits import VALIDATION
 from dialtools.errors import DataError
 from dialtools.shown import first_line
 from dialtools.streams import bounds, exact, full
-from dialtools.streams.bytesio import BOM, as_text, open_input, opened
+from dialtools.streams.bytesio import BOM, as_text, open_input, opened, place_of_archive
 from dialtools.streams.chunks import decode
-from dialtools.streams.formats import ARCHIVES
+from dialtools.streams.formats import is_archive
 from dialtools.streams.policy import Policy, Where
+from dialtools.streams.scraps import temporary_folder
 
 SPLITS = {"train": ("train", "trn", "training"), "val": VALIDATION, "test": ("test", "tst")}
 NAMES_TOLD = 5
@@ -83,8 +84,8 @@ class Files:
         if Path(path).is_dir():
             paths = (Path(folder) / name for folder, _, names in os.walk(path) for name in names)
             return {file.relative_to(path).as_posix(): file for file in sorted(paths)}
-        if path.endswith(ARCHIVES):
-            if path.endswith(".zip"):
+        if is_archive(path):
+            if path.lower().endswith(".zip"):
                 self._archive = zipfile.ZipFile(path)
                 named = [m for m in self._archive.infolist() if m.filename]
                 members = [(m.filename, m.file_size, m) for m in named if not m.is_dir()]
@@ -188,6 +189,25 @@ class Files:
             self.fail(name, f"damaged archive: {reason}")
 
     @contextmanager
+    def within(self, name: str) -> Generator[Files]:
+        """Open an archive that is one of the files, from a copy in a temporary folder.
+
+        Raises:
+            DataError: if it is damaged, or larger than bounds allow.
+        """
+        with temporary_folder() as folder:
+            target = place_of_archive(self.path, folder)
+            path = self._names[name]
+            if not isinstance(path, Path):
+                self.unpack(name, target)
+                path = target / name
+            files = Files(str(path), self.policy)
+            try:
+                yield files
+            finally:
+                files.close()
+
+    @contextmanager
     def _opened(self, name: str) -> Generator[io.BufferedReader]:
         """Open a file, wherever it lies, decompressed."""
         member, shown = self._names[name], self.shown(name)
@@ -223,7 +243,10 @@ class Files:
         try:
             return exact.loads(content)
         except orjson.JSONDecodeError as error:
-            raise DataError(f"not JSON: {error}", where=self.shown(name)) from None
+            if not content.strip():
+                self.fail(name, "an empty file")
+            refuse_other_than_utf8(content, self.shown(name))
+            self.fail(name, f"not JSON: {error}")
 
     def json_object(self, name: str, *, of: str, encoding: str = "utf-8") -> dict[str, Any]:
         """Return a file's JSON, an object.
@@ -262,13 +285,11 @@ class Files:
         self, name: str, delimiter: str = ",", *, quoted: bool = True
     ) -> Iterator[tuple[int, list[str]]]:
         """Yield line number and fields of a table, the header among them."""
-        try:
-            text = self.read(name).decode("utf-8")
-        except UnicodeDecodeError as error:
-            self.fail(name, f"invalid UTF-8 at byte {error.start + 1}")
+        content = self.read(name)
+        refuse_other_than_utf8(content, self.shown(name))
         csv.field_size_limit(bounds.most("cell"))
         reader = csv.reader(
-            io.StringIO(text, newline=""),
+            io.StringIO(content.decode("utf-8"), newline=""),
             delimiter=delimiter,
             quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
         )
@@ -286,6 +307,20 @@ class Files:
     def close(self) -> None:
         if self._archive:
             self._archive.close()
+
+
+def refuse_other_than_utf8(content: bytes, name: str) -> None:
+    """Refuse what is no text, naming its line and byte, counted as those of lines are.
+
+    Raises:
+        DataError: if it is none.
+    """
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = content[: error.start]
+        line, at = before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1)
+        raise DataError(f"invalid UTF-8 at byte {at + 1}", where=Where(name, line)) from None
 
 
 def _within_bounds(members: Iterable[Member], path: str) -> Iterator[Member]:

@@ -63,7 +63,7 @@ def raw(files: Files) -> Iterator[Raw]:
                 day, held, first = dated, [], number
             if not changed and line:
                 held.append(line)
-            elif not changed and not text.startswith(("---", "***", "Session ")):
+            elif not changed and not text.startswith(("---", "***", "===", "Session ")):
                 reason = "expected a time, and who says what"
                 files.policy.reject(files.where(name, number), reason, text.encode())
         if held:
