@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ASKS_HELP = ("--help", "-h")
 
 FIRST_GROUP = "Options"
-LAST_GROUPS = ("Engine", "Input", "Output", "Run")
+LAST_GROUPS = ("Input", "Output", "Engine", "Run")
 """Groups of options that most commands share stand after the command's own."""
 
 BESIDE_THE_FLAG = 32

@@ -193,7 +193,7 @@ RECORDS: dict[str, RecordKind] = {
     ),
     "cluster": RecordKind(
         summary="what a cluster is about; the first, without `cluster`, is of all rows",
-        commands="written by dialtools cluster --summary",
+        commands="written by dialtools cluster --save-summary",
         example='{"schema": "dialtools.cluster/1", "cluster": 3, "size": 212, "share": 0.141, '
         '"distance": 0.38, "medoid": "7", "nearest": ["fly to rome"], "words": ["fly", "flight"]}',
         fields={

@@ -126,8 +126,8 @@ class Freq:
 
     def weighting(self, counting: Counting) -> Weighting:
         """Return how this run turns counts into weights."""
-        plain = Weighting(self.options.weighting, self.options.log_base, self.options.smooth)
-        if not self.options.mean_one:
+        plain = Weighting(self.options.weights, self.options.log_base, self.options.smooth)
+        if not self.options.weights_mean_one:
             return plain
         spectrum = counting.spectrum()
         return plain.with_mean_one(spectrum.counts, spectrum.texts)

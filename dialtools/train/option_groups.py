@@ -76,8 +76,8 @@ class TeacherOptions:
         5.0,
         parse=positive,
         group="Teacher",
-        help="how much the teacher counts beside the pairs, which count 1; its loss is 1 less the "
-        "cosine to its vectors",
+        help="weight of the teacher beside the pairs, which have 1; its loss is 1 less the cosine "
+        "to its vectors",
         goes_with="teacher",
     )
 
@@ -90,7 +90,7 @@ class RecipeOptions:
         None,
         parse=at_least(0),
         group=RECIPE,
-        help="take N steps, whatever --epochs and --least-steps; 0 saves the start unchanged",
+        help="take N steps, whatever --epochs and --min-steps; 0 saves the start unchanged",
     )
     pooling: str | None = option(
         None,
@@ -150,7 +150,7 @@ class FreshOptions:
 class ValidationOptions:
     """What is held out, and when it is looked at."""
 
-    validate: str | None = option(
+    validation: str | None = option(
         None,
         metavar="FILE",
         group="Validation",
@@ -162,7 +162,7 @@ class ValidationOptions:
         parse=share_below_one,
         group="Validation",
         help="hold out this share of the dialogues, and measure that on their pairs",
-        not_with="validate",
+        not_with="validation",
     )
     validate_every: int = option(
         0,
@@ -170,13 +170,13 @@ class ValidationOptions:
         group="Validation",
         help="measure it every N steps",
         shown="once an epoch",
-        goes_with="validate validation_share",
+        goes_with="validation validation_share",
     )
     keep_best: bool = option(
         False,
         group="Validation",
         help="save the checkpoint that validates best (top-1, then top-3 and top-10), not the last",
-        goes_with="validate validation_share",
+        goes_with="validation validation_share",
     )
 
 
