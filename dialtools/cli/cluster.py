@@ -35,9 +35,9 @@ clusters or more, or none: rows that are one dense region are all noise.
 Many rows:
 
 agglomerative and hdbscan hold all pairs of rows in memory, so they take at
-most 10,000 rows. For more, --max-rows N finds clusters on a sample, and the other
-rows join the nearest centroid (with hdbscan, only as far as their cluster
-reaches).
+most 10,000 rows. For more, --max-rows N finds clusters on a sample, and the
+other rows join the nearest centroid (with hdbscan, only as far as their
+cluster reaches).
 
 Stability:
 

@@ -32,8 +32,9 @@ larger. You are told so; --per dialogue compares first turns instead.
 
 Large files:
 
-Clusters are found on at most half of --max-rows rows of each file, and the other
-rows join them. The energy distance is computed on --max-tested rows of each.
+Clusters are found on at most half of --max-rows rows of each file, and the
+other rows join them. The energy distance is computed on --max-tested rows of
+each.
 """
 
 from __future__ import annotations

@@ -159,6 +159,8 @@ class ClusterOptions(FindOptions, RowOptions, OutputOptions, RunOptions):
     """Options of `dialtools cluster`."""
 
     inputs: tuple[str, ...] = argument(help="embedding files to read as one; none or - is stdin")
+    clusters: str = restated(FindOptions, "clusters")
+    method: str = restated(FindOptions, "method")
     stability: int = option(
         0,
         metavar="N",
@@ -212,6 +214,8 @@ class DriftOptions(FindOptions, RowOptions, TableOutputOptions, RunOptions):
     inputs: tuple[str, ...] = argument(
         metavar="OLD NEW", help="two embedding files, of before and after; - is stdin"
     )
+    clusters: str = restated(FindOptions, "clusters")
+    method: str = restated(FindOptions, "method")
     max_tested: int = option(
         2_000,
         metavar="N",

@@ -76,7 +76,7 @@ class Freq:
                 part.name = display_name(paths[0])
                 self._check_part(part)
                 if not options.merge:  # those were normalised when they were counted
-                    part.texts = normalised(part.texts, options.normalize)
+                    part.texts = normalised(part.texts, options.ignore)
                 if not len(part.texts):
                     continue
                 if not chunk.plain:  # where an empty line is no text

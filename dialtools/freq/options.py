@@ -27,12 +27,12 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         shown="the response of a pair, the turns of a dialogue, the text of an utterance",
         not_with="merge",
     )
-    normalize: tuple[str, ...] = option(
+    ignore: tuple[str, ...] = option(
         AS_WMDC,
-        metavar="STEP,...|none",
+        metavar="NAMES|none",
         choices=STEPS,
         parse=subset_of(STEPS),
-        help="which differences between texts to ignore: lower (case), punct (punctuation), "
+        help="differences between texts that do not count: case, punct (punctuation), "
         "digits (a number becomes 0), space (runs of blanks, and those at the ends)",
         not_with="merge",
     )

@@ -207,7 +207,7 @@ class ProgressOptions:
     checkpoint_every: int = option(
         200,
         parse=at_least(1),
-        group="Engine",
+        group="Output",
         help="steps between checkpoints",
         how=True,
     )
@@ -215,20 +215,20 @@ class ProgressOptions:
         None,
         metavar="N|epoch",
         parse=steps_or_epoch,
-        group="Engine",
+        group="Output",
         help="also save a model directory every N steps or every epoch, at the start and at "
         "the end, under snapshots/ of the model directory; dial-eval curve scores them",
         how=True,
     )
     resume: bool = option(
         False,
-        group="Engine",
+        group="Output",
         help="continue from the checkpoint of a stopped run",
         how=True,
     )
     overwrite: bool = option(
         False,
-        group="Engine",
+        group="Output",
         help="replace an existing model directory",
         how=True,
     )
@@ -244,7 +244,7 @@ class ProgressOptions:
     cache: str | None = option(
         None,
         metavar="DIR",
-        group="Engine",
+        group="Output",
         help="keep the tokenised pairs here for later runs",
         how=True,
         kept=True,
@@ -252,7 +252,7 @@ class ProgressOptions:
     tensorboard: str | None = option(
         None,
         metavar="DIR",
-        group="Engine",
+        group="Output",
         help="also write TensorBoard logs here",
         how=True,
         kept=True,

@@ -10,7 +10,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ from zlib import crc32
 import numpy as np
 import orjson
 import pytest
+from at_work import await_content
 from score_files import Evaluate, Record, Toy, score, write
 
 from dialtools.eval import suite
@@ -33,7 +33,7 @@ task = "infer"
 name = "One"
 file = "one"
 metrics = ["accuracy"]
-options = { label = "label", lr = [0.01], weight_decay = [0.0], epochs = 5 }
+options = { label = "label", lr = [0.01], weight-decay = [0.0], epochs = 5 }
 [set.published]
 BERT = [60.0]
 "Other model" = [70.5]
@@ -43,7 +43,7 @@ task = "infer"
 name = "Two"
 file = "two"
 metrics = ["accuracy"]
-options = { label = "label", lr = [0.01], weight_decay = [0.0], epochs = 5 }
+options = { label = "label", lr = [0.01], weight-decay = [0.0], epochs = 5 }
 [set.published]
 BERT = [80.0]
 
@@ -199,15 +199,6 @@ settings = ["1-shot", "5-shot"]
 metrics = ["accuracy"]
 options = { runs = 1000, shots = [1, 2, 3, 4, 5] }
 """
-
-
-def await_content(path: Path, writer: subprocess.Popen) -> None:
-    """Wait until something stands in a file, or its writer has ended, for two minutes at most."""
-    end = time.monotonic() + 120
-    while writer.poll() is None and time.monotonic() < end:
-        if path.exists() and path.stat().st_size:
-            return
-        time.sleep(0.002)
 
 
 def test_a_stopped_suite_scores_no_finished_data_set_again(

@@ -42,7 +42,7 @@ def talks(n: int, *, first: int = 0) -> list[dict]:
 
 
 def told(texts: list[str]) -> Counter[str]:
-    return Counter(normalise(text, ("lower", "space")) for text in texts)
+    return Counter(normalise(text, ("case", "space")) for text in texts)
 
 
 def of_turns(dialogues: list[dict]) -> Counter[str]:
@@ -113,7 +113,7 @@ def test_annotate_gives_the_input_back_in_its_order_with_its_weights(freq, scrip
     pairs, weighed = read(data), read(freq("-q", "--annotate", data=data).stdout)
     counts = told(list(slow_counts.responses(pairs).elements()))
     assert [{k: v for k, v in r.items() if k != "weight"} for r in weighed] == pairs
-    irf = [1 / (log(counts[normalise(p["response"], ("lower", "space"))]) + 1) for p in pairs]
+    irf = [1 / (log(counts[normalise(p["response"], ("case", "space"))]) + 1) for p in pairs]
     assert [r["weight"] for r in weighed] == pytest.approx(irf)
     (tmp_path / "pairs").write_bytes(data)
     freq("-q", "--field", "response", "--from", to, "pairs", "-o", "counts.parquet")
@@ -123,7 +123,7 @@ def test_annotate_gives_the_input_back_in_its_order_with_its_weights(freq, scrip
         freq("-q", "--annotate", "--weights", "inverse", "--weights-mean-one", data=data).stdout
     )
     assert sum(r["weight"] for r in other) / len(other) == pytest.approx(
-        sum(1 / counts[normalise(p["response"], ("lower", "space"))] for p in pairs)
+        sum(1 / counts[normalise(p["response"], ("case", "space"))] for p in pairs)
         / len(pairs)
         * counts.total()
         / len(counts),

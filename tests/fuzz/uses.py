@@ -76,8 +76,8 @@ PAIRS = (
 )
 FREQ = (
     "--unit record|--top 3|--no-rank|--summary|--summary --json|--weights sqrt --smooth 1|-j 1"
-    "|--normalize punct,digits|--weights-mean-one|--field text|--annotate|--to arrow -o out/o.arrow"
-    "|--to parquet -o out/o.parquet|-n 7|--memory 100MB|--normalize none"
+    "|--ignore punct,digits|--weights-mean-one|--field text|--annotate|--to arrow -o out/o.arrow"
+    "|--to parquet -o out/o.parquet|-n 7|--memory 100MB|--ignore none"
 )
 AUGMENT = (
     "--top-k 2|--save-book out/book.json|--save-templates out/t.jsonl|--typed|--no-fill|-n 20"

@@ -128,7 +128,7 @@ WORK = [
     (3, "jsonl", "dial-pairs", "--kind", "dialogue", *FILES, "rows.csv"),
     (3, "jsonl", "dial-freq", *FILES, "plain.txt"),
     (2, "arrow", "dial-freq", *FILES, "--weights", "sqrt", "--weights-mean-one", "--top", "20"),
-    (2, "parquet", "dial-freq", "plain.jsonl", "--normalize", "none", "--smooth", "1"),
+    (2, "parquet", "dial-freq", "plain.jsonl", "--ignore", "none", "--smooth", "1"),
     (3, "jsonl", "dial-augment", "--no-fill", "--typed", *FILES),
 ]
 
