@@ -60,7 +60,7 @@ for seed in $seeds; do # all with one seed before the next: a run that is stoppe
   run dialoguecse-adapted --model "adapted-$seed" --method dialoguecse "${matching[@]}" sides.train.arrow
   run siamese-m --method siamese-m --freeze "${FREEZE:-1}" sides.train.arrow
   run tadse --method tadse --lr 2e-5 augmented.jsonl
-  run tadse-utterances --method tadse --lr 2e-5 --template-share 0 --pair-share 0 augmented.jsonl
+  run tadse-utterances --method tadse --lr 2e-5 --template-weight 0 --pair-weight 0 augmented.jsonl
 done
 scored_all
 

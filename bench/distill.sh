@@ -32,7 +32,7 @@ for seed in $seeds; do
   embed "tokens-distilled-$seed" "tokens-distilled-$seed"
 done
 for seed in $seeds; do
-  trained "tokens-both-$seed" "${table[@]}" --hold 5 --seed "$seed" windows.train.arrow
+  trained "tokens-both-$seed" "${table[@]}" --hold-weight 5 --seed "$seed" windows.train.arrow
   embed "tokens-both-$seed" "tokens-both-$seed"
 done
 for seed in $seeds; do

@@ -50,15 +50,15 @@ def rows_on(file: str, limits: list[str]) -> dict[str, Callable[[], Usage]]:
     def freq(*flags: str) -> Callable[[], Usage]:
         return command(SCRIPTS / "dial-freq", "-q", file, *flags)
 
-    plain = ("--normalize", "none")
+    plain = ("--ignore", "none")
     return {
         PEER: shell(f"sort {file} | uniq -c"),
         RANKED: shell(f"sort {file} | uniq -c | sort -k1,1nr -k2"),  # the order of dial-freq
         **{f"dial-freq --memory {limit}": freq("--memory", limit) for limit in limits},
-        "dial-freq --normalize none": freq(*plain),
-        "dial-freq --normalize none --no-rank": freq(*plain, "--no-rank"),
+        "dial-freq --ignore none": freq(*plain),
+        "dial-freq --ignore none --no-rank": freq(*plain, "--no-rank"),
         "the same, --to arrow": freq(*plain, "--no-rank", "--to", "arrow"),
-        "dial-freq --normalize none --top 1000": freq(*plain, "--top", "1000"),
+        "dial-freq --ignore none --top 1000": freq(*plain, "--top", "1000"),
         "Python's Counter": command("sh", "-c", f'"$0" -c "$1" < {file}', sys.executable, COUNTER),
     }
 

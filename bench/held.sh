@@ -23,10 +23,10 @@ answers=(--method same-answer-held --max-steps 300 few-windows.train.arrow same.
 
 embed start "$start"
 for seed in $seeds; do
-  train "free-$seed" "${windows[@]}" --hold 0
+  train "free-$seed" "${windows[@]}" --hold-weight 0
   train "held-$seed" "${windows[@]}"
   train "answers-$seed" "${answers[@]}"
-  train "answers-5-$seed" "${answers[@]}" --hold 5
+  train "answers-5-$seed" "${answers[@]}" --hold-weight 5
 done
 
 scored_all

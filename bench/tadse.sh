@@ -51,11 +51,11 @@ run() {
 
 score scores-start "$start"
 for seed in $seeds; do # all with one seed before the next: a run that is stopped has a whole table
-  run utterances --template-share 0 --pair-share 0 top-5.jsonl
-  run templates --pair-share 0 top-5.jsonl
+  run utterances --template-weight 0 --pair-weight 0 top-5.jsonl
+  run templates --pair-weight 0 top-5.jsonl
   run pairs top-5.jsonl
   run aligned --align top-5.jsonl
-  run utterances-top-0 --template-share 0 --pair-share 0 top-0.jsonl
+  run utterances-top-0 --template-weight 0 --pair-weight 0 top-0.jsonl
   run pairs-top-0 top-0.jsonl
   run pairs-top-1 top-1.jsonl
   run pairs-top-3 top-3.jsonl

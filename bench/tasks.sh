@@ -46,7 +46,7 @@ embed() {
 }
 
 few='settings = ["1-shot", "5-shot"]'
-consistent='options = { label = ["qi", "hi"], test-split = "dev", hold-out = 0.1 }'
+consistent='options = { label = ["qi", "hi"], test-split = "dev", validation-share = 0.1 }'
 lists='options = { lists = "bm25", part = "test" }'
 # of TASK NAME FILE ...: a set of the suite, if it is among those asked for
 of() {

@@ -13,7 +13,7 @@ for w in 1 3; do
   unless "select-$w.test.arrow" pairs --window "$w" --sample 0.2 -o "select-$w.{split}.arrow"
 done
 into dstc2.jsonl texts dstc2
-consistent='options = { label = ["qi", "hi"], test-split = "dev", hold-out = 0.1 }'
+consistent='options = { label = ["qi", "hi"], test-split = "dev", validation-share = 0.1 }'
 {
   echo 'title = "WMDC beside DSE"'
   a_set act DSTC2 dstc2 '"micro-f1", "macro-f1"'

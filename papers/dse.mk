@@ -153,7 +153,7 @@ dse-figure1: $(PICTURED:%=$(DSE)/figure1/%-intents.png) $(if $(call have,amazonq
 	@ls $^
 $(DSE)/figure1/%-intents.png: $(DSE)/vectors/%/clinc150.parquet
 	$(FOLDER)
-	dial-eval plot -q --overwrite --part test --black oos --most 2000 $< -o $@
+	dial-eval plot -q --overwrite --part test --black oos --max-rows 2000 $< -o $@
 $(DSE)/figure1/%-answers.png: $(DSE)/vectors/%/answers.parquet
 	$(FOLDER)
 	dial-eval plot -q --overwrite --label dialogue_id --shape speaker $< -o $@

@@ -27,12 +27,12 @@ $(TADSE)/data/%.jsonl: $$(call at,$$(NAME))
 	rm $@.tmp.jsonl
 
 # model/ROW/SET: trained on SET.K, or on that of every set, where SET is `all`; rows differ in K and in the losses they leave out
-UTTERANCES := --template-share 0 --pair-share 0
+UTTERANCES := --template-weight 0 --pair-weight 0
 LOSSES_u-0 := $(UTTERANCES)
 LOSSES_u-3 := $(UTTERANCES)
 LOSSES_u-5 := $(UTTERANCES)
 LOSSES_L-u := $(UTTERANCES)
-LOSSES_L-u-t := --pair-share 0
+LOSSES_L-u-t := --pair-weight 0
 LOSSES_TaDSE := --align
 FILL_u-0 := 0
 FILL_u-3 := 3

@@ -19,6 +19,15 @@ def until(process: subprocess.Popen, happened: Callable[[], object]) -> None:
         time.sleep(0.005)
 
 
+def await_content(path: Path, writer: subprocess.Popen) -> None:
+    """Wait until something stands in a file, or its writer has ended, for two minutes at most."""
+    end = time.monotonic() + 120
+    while writer.poll() is None and time.monotonic() < end:
+        if path.exists() and path.stat().st_size:
+            return
+        time.sleep(0.002)
+
+
 def broken_off(
     command: Sequence[object],
     happened: Callable[[], object],

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 ASKS_HELP = ("--help", "-h")
 
 FIRST_GROUP = "Options"
-LAST_GROUPS = ("Engine", "Input", "Output", "Run")
+LAST_GROUPS = ("Input", "Output", "Engine", "Run")
 """Groups of options that most commands share stand after the command's own."""
+
+FOREMOST = ("train", "test", "validation", "from", "output", "to", "resume", "overwrite", "seed")
+"""Of these groups the options that stand first in each, in every command."""
 
 BESIDE_THE_FLAG = 32
 """Columns of choices that stand beside the flag; more are named in the text."""
@@ -117,8 +120,12 @@ def grouped(all_specs: Sequence[Spec]) -> dict[str, list[Spec]]:
             groups.setdefault(spec.group, []).append(spec)
     for name in LAST_GROUPS:
         if name in groups:
-            groups[name] = groups.pop(name)
+            groups[name] = sorted(groups.pop(name), key=_place)
     return {name: members for name, members in groups.items() if members}
+
+
+def _place(spec: Spec) -> int:
+    return FOREMOST.index(spec.key) if spec.key in FOREMOST else len(FOREMOST)
 
 
 def answer(argv: Sequence[str], name: str, page: Callable[[], str]) -> str:

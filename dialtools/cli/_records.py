@@ -105,7 +105,7 @@ RECORDS: dict[str, RecordKind] = {
         commands="written by dial-freq; read by dial-freq",
         example='{"text": "thanks", "count": 723, "share": 0.0147, "rank": 2, "weight": 0.132}',
         fields={
-            "text": Field("text", "the text, folded as --normalize says", required=True),
+            "text": Field("text", "the text, folded as --ignore says", required=True),
             "count": Field("number", "occurrences", required=True),
             "share": Field("number", "of all occurrences"),
             "rank": Field("number", "1 is the most frequent; not with --no-rank"),
@@ -193,7 +193,7 @@ RECORDS: dict[str, RecordKind] = {
     ),
     "cluster": RecordKind(
         summary="what a cluster is about; the first, without `cluster`, is of all rows",
-        commands="written by dialtools cluster --summary",
+        commands="written by dialtools cluster --save-summary",
         example='{"schema": "dialtools.cluster/1", "cluster": 3, "size": 212, "share": 0.141, '
         '"distance": 0.38, "medoid": "7", "nearest": ["fly to rome"], "words": ["fly", "flight"]}',
         fields={

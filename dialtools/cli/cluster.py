@@ -1,7 +1,7 @@
 """dialtools cluster - find the intents that nobody has labelled
 
   dialtools cluster tickets.parquet -o rows.jsonl
-  dialtools cluster --clusters 12 --stability 10 --summary clusters.csv \\
+  dialtools cluster --clusters 12 --stability 10 --save-summary clusters.csv \\
     tickets.parquet > rows.jsonl
   dialtools cluster --table --method hdbscan --min-size 5 tickets.parquet
   dialtools cluster --table --per dialogue --clusters 2-20 turns.parquet
@@ -9,13 +9,13 @@
 Writes one record per row: which row it is, its `cluster` (0 is the largest,
 -1 noise), its cosine `distance` to the centroid and, with hdbscan, its
 `probability`. Vectors are scaled to unit length first. On a terminal you see
-a table of the clusters instead; --summary writes the clusters to a file.
+a table of the clusters instead; --save-summary writes the clusters to a file.
 
 If you know a good number of clusters, give it: --clusters 12. With bounds the
 number is searched for. The same files, options and seed give the same
 clusters.
 
-The table and --summary:
+The table and --save-summary:
 
 For each cluster they show its size, the row at its heart (medoid), the five
 texts nearest to the centroid, and the words that set it apart from the other
@@ -35,9 +35,9 @@ clusters or more, or none: rows that are one dense region are all noise.
 Many rows:
 
 agglomerative and hdbscan hold all pairs of rows in memory, so they take at
-most 10,000 rows. For more, --most N finds clusters on a sample, and the other
-rows join the nearest centroid (with hdbscan, only as far as their cluster
-reaches).
+most 10,000 rows. For more, --max-rows N finds clusters on a sample, and the
+other rows join the nearest centroid (with hdbscan, only as far as their
+cluster reaches).
 
 Stability:
 
@@ -78,9 +78,9 @@ def main(options: ClusterOptions, run: Run) -> None:
         clustering = Clustering(options)
     with run.progress(None, "clusterings") as progress:
         clustering.find(progress.advance)
-    records = clustering.summary() if table or options.summary or sys.stderr.isatty() else []
-    if options.summary:
-        write_table(cluster_grid(records), lambda: records, run, output=options.summary)
+    records = clustering.summary() if table or options.save_summary or sys.stderr.isatty() else []
+    if options.save_summary:
+        write_table(cluster_grid(records), lambda: records, run, output=options.save_summary)
     if writes_rows:  # last: who reads them may have enough
         run.write(clustering.payloads(lines=FORMATS[kind].lines), kind, clustering.counts())
     _show(records, on_stdout=table, run=run)

@@ -32,8 +32,9 @@ larger. You are told so; --per dialogue compares first turns instead.
 
 Large files:
 
-Clusters are found on at most half of --most rows of each file, and the other
-rows join them. The energy distance is computed on --tested rows of each.
+Clusters are found on at most half of --max-rows rows of each file, and the
+other rows join them. The energy distance is computed on --max-tested rows of
+each.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ from dialtools.streams.tally import counted
 
 @command(
     DriftOptions,
-    memory="the embedding files: 8 bytes per number; 16 bytes per pair of rows of --tested",
+    memory="the embedding files: 8 bytes per number; 16 bytes per pair of rows of --max-tested",
     reads_stdin=False,
 )
 def main(options: DriftOptions, run: Run) -> None:

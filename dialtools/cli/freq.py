@@ -8,7 +8,7 @@
   dial-freq --merge counts.jsonl counts.jsonl -o merged.parquet
 
 Counts the turns of dialogues, the responses of pairs, the texts of
-utterances, the lines of plain text, or any field of any records. --normalize
+utterances, the lines of plain text, or any field of any records. --ignore
 says which texts count as one: by default case and blanks are ignored and
 punctuation is not, as in WMDC. A response counts once for each (dialogue_id,
 turn) of an input, however many windows it is in.

@@ -118,7 +118,7 @@ from dialtools.pairs.options import PairOptions
 @command(
     PairOptions,
     memory="streams: a few MiB of dialogues a process; "
-    "--dedupe and --kind self 16 bytes a distinct pair; --unsorted half a GiB, and the disk",
+    "--distinct and --kind self 16 bytes a distinct pair; --unsorted half a GiB, and the disk",
     plans=True,
     multiplies=False,
 )

@@ -7,7 +7,8 @@ r"""dial-train - train a dialogue encoder on positive pairs
   dial-train --method dse --loss nt-xent --batch-size 256 --epochs 3 \
     --validation-share 0.05 --keep-best pairs.jsonl
   dial-train --method held --model minilm/ --max-steps 150 -o held/ pairs.arrow
-  dial-train --model minilm/ --encoder static --hold 5 -o table/ pairs.arrow
+  dial-train --encoder static --model minilm/ --hold-weight 5 \
+    -o table/ pairs.arrow
   dial-train --model minilm/ --teacher responses.parquet -o kept/ pairs.arrow
   dial-embed --per turn --model minilm/ corpus.jsonl | \
     dial-train --method distill --model minilm/ --encoder static -o small/
@@ -54,7 +55,7 @@ after the response. A record of `text` is a pair of the text with itself,
 from which masked words and SimCSE learn. --method distill reads texts with
 their vectors, as dial-embed writes them from a larger model, the teacher;
 --teacher FILE learns from them beside the pairs of any other method, and
---hold from what --model itself says of the texts of the pairs.
+--hold-weight from what --model itself says of the texts of the pairs.
 
 Stopping and going on:
 
@@ -67,8 +68,8 @@ run, except for speeds in train-log.jsonl; otherwise last digits differ.
 How long, and how good:
 
 If a run would take more than three hours of a CPU, dial-train warns (even
-under -q) and names what is quicker. With --validate or --validation-share, a
-run ends by telling response selection, alignment and uniformity before and
+under -q) and names what is quicker. With --validation or --validation-share,
+a run ends by telling response selection, alignment and uniformity before and
 after training, and warns if it selects responses less often than its start.
 The model's card and dialtools.json keep these numbers.
 

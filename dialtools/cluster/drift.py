@@ -72,9 +72,9 @@ class Drift:
             seed=seed,
             advance=advance,
             where=self.both.name,
-            among=self._sample(options.most // 2),
+            among=self._sample(options.max_rows // 2),
         )
-        rows = self._sample(options.tested)
+        rows = self._sample(options.max_tested)
         split = int((rows < len(self.old)).sum())
         groups = None
         if self.groups is not None:

@@ -85,7 +85,7 @@ def find(
     """Return the clusters of unit rows.
 
     Args:
-        among: the rows that clusters are found on; default: a sample by --most.
+        among: the rows that clusters are found on; default: a sample by --max-rows.
         advance: told of each clustering that was tried.
         where: what the rows are of, for messages.
 
@@ -93,7 +93,7 @@ def find(
         DataError: if there are fewer distinct rows than clusters, or more than a method can take.
     """
     count = len(vectors_ND)
-    rows = sample_of_rows(count, options.most, seed=seed) if among is None else among
+    rows = sample_of_rows(count, options.max_rows, seed=seed) if among is None else among
     part_MD = vectors_ND[rows]
     with _naming(where):
         found = lookup(METHODS, options.method, kind="method")(part_MD, options, seed, advance)
@@ -224,7 +224,7 @@ def hdbscan(rows_ND: np.ndarray, options: FindOptions, seed: int, advance: Advan
 def _refuse_more(rows_ND: np.ndarray, options: FindOptions) -> None:
     if len(rows_ND) > MOST_PAIRED:
         what = f"{len(rows_ND):,} rows: {options.method} holds all pairs, of {MOST_PAIRED:,} rows"
-        hint = f"--most {MOST_PAIRED} finds clusters on a sample; the others join the nearest"
+        hint = f"--max-rows {MOST_PAIRED} finds clusters on a sample; the others join the nearest"
         raise DataError(f"{what} at most", hint=hint)
 
 

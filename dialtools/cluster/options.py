@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from dialtools.catalog import Entry, summaries
 from dialtools.errors import ConfigError
@@ -39,8 +38,6 @@ LINKAGES = (WARD, AVERAGE, "complete")
 PER = ("row", "dialogue")
 KEPT = ("id", "dialogue_id", "turn", "text")
 """Columns that say which row it is."""
-OF_SUMMARY = b'{"schema"'
-"""How a file of clusters begins."""
 
 
 @dataclass
@@ -98,7 +95,7 @@ class FindOptions:
         shown="--min-size",
         goes_with=("method", (HDBSCAN,)),
     )
-    most: int = option(
+    max_rows: int = option(
         100_000,
         metavar="N",
         parse=at_least(2),
@@ -162,6 +159,8 @@ class ClusterOptions(FindOptions, RowOptions, OutputOptions, RunOptions):
     """Options of `dialtools cluster`."""
 
     inputs: tuple[str, ...] = argument(help="embedding files to read as one; none or - is stdin")
+    clusters: str = restated(FindOptions, "clusters")
+    method: str = restated(FindOptions, "method")
     stability: int = option(
         0,
         metavar="N",
@@ -178,7 +177,7 @@ class ClusterOptions(FindOptions, RowOptions, OutputOptions, RunOptions):
         group="Output",
         help="columns to carry along; of the default ones, those that exist",
     )
-    summary: str | None = option(
+    save_summary: str | None = option(
         None,
         metavar="FILE",
         parse=file_with_suffix(".jsonl", ".csv", ".md", ".tex"),
@@ -201,25 +200,11 @@ class ClusterOptions(FindOptions, RowOptions, OutputOptions, RunOptions):
         if self.table and idle and self.output == "-":
             hint = "-o FILE writes the rows beside the table"
             raise ConfigError(f"{idle} is for rows, whose place --table takes", hint=hint)
-        if self.summary and self.summary.endswith(".jsonl") and _holds_rows(Path(self.summary)):
-            hint = "--table prints the clusters; --summary names the file that they are written to"
-            raise ConfigError("--summary would replace rows", where=self.summary, hint=hint)
 
     @property
     def files(self) -> tuple[str, ...]:
         """The files of the arguments; `-` is stdin."""
         return self.inputs or ("-",)
-
-
-def _holds_rows(path: Path) -> bool:
-    """Tell whether a file holds other records than an earlier --summary, which name their schema.
-
-    --summary is a flag without a file elsewhere, and vectors behind it are meant as an input.
-    """
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(OF_SUMMARY)) not in (OF_SUMMARY, b"")
 
 
 @dataclass
@@ -229,7 +214,9 @@ class DriftOptions(FindOptions, RowOptions, TableOutputOptions, RunOptions):
     inputs: tuple[str, ...] = argument(
         metavar="OLD NEW", help="two embedding files, of before and after; - is stdin"
     )
-    tested: int = option(
+    clusters: str = restated(FindOptions, "clusters")
+    method: str = restated(FindOptions, "method")
+    max_tested: int = option(
         2_000,
         metavar="N",
         parse=at_least(2, most=20_000),

@@ -7,8 +7,15 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dialtools.corpora.chat import CHATS, messages
-from dialtools.corpora.fields import TEXT_KEYS, BadRecord, as_text, json_kind, name, unwrapped
-from dialtools.shown import listed
+from dialtools.corpora.fields import (
+    TEXT_KEYS,
+    BadRecord,
+    as_text,
+    json_kind,
+    name,
+    unwrapped,
+    without_text,
+)
 
 HISTORY, RESPONSE = "history", "response"
 TURN_KEYS = ("turns", "dialogue", "messages", "conversations")
@@ -222,7 +229,7 @@ def _turn(turn: Any, where: str) -> tuple[str, str | None]:
         raise BadRecord(f"{where}: expected a string or an object, got {json_kind(turn)}")
     key = next((k for k in TEXT_KEYS if k in turn), None)
     if key is None:
-        raise BadRecord(f'{where}: no "text"; there are {listed(turn) or "no fields"}')
+        raise without_text(turn, where)
     text = "" if turn[key] is None else turn[key]  # as tables write what is not there
     if not isinstance(text, str):
         raise BadRecord(f"{where}.{key}: expected a string, got {json_kind(text)}")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import date, time
 from typing import Any
 
+from dialtools.shown import listed
 from dialtools.streams.carried import Carried
 
 Check = Callable[[Any, str], None]
@@ -104,6 +105,12 @@ def text_of_turn(turn: Any) -> Any:
     if isinstance(turn, dict):
         return next((turn[key] for key in TEXT_KEYS if key in turn), None)
     return turn
+
+
+def without_text(turn: Mapping[str, Any], where: str) -> BadRecord:
+    """Return what is raised of a turn without a text: what it may be called, and what is there."""
+    wanted = " or ".join(f'"{key}"' for key in TEXT_KEYS)
+    return BadRecord(f"{where}: no {wanted}; there are {listed(turn) or 'no fields'}")
 
 
 def context(value: Any, where: str) -> None:

@@ -11,8 +11,9 @@ from dialtools.shown import QUOTED
 
 LIKELY = {
     "dialogue_column": "dialogue_id dialog_id conversation_id conversation conv_id conv dialogue "
-    "dialog chat_id chat session_id session thread_id thread ticket_id ticket case_id call_id "
-    "interaction_id contact_id issue_id incident_id request_id message_tree_id case room_id "
+    "dialog chat_id chat session_id session thread_id thread ticket_id ticket "
+    "case_id call_id interaction_id ticket_no ticket_number ticket_nr case_no "
+    "case_number contact_id issue_id incident_id request_id message_tree_id case room_id "
     "channel_id",
     "text_column": "text message body content utterance message_text message_body msg txt comment "
     "comment_body",
@@ -64,4 +65,4 @@ def _first(names: Collection[str], header: Collection[str]) -> str | None:
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"[\s_.-]", "", name.casefold())
+    return re.sub(r"[\s_.#-]", "", name.casefold())

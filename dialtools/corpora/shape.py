@@ -24,7 +24,7 @@ from dialtools.corpora.dialogues import (
     naming,
     speaker_of,
 )
-from dialtools.corpora.fields import TEXT_KEYS, BadRecord, json_kind
+from dialtools.corpora.fields import TEXT_KEYS, BadRecord, json_kind, without_text
 from dialtools.corpora.options import EVERY_OTHER, LogOptions
 from dialtools.corpora.replies import branches
 from dialtools.corpora.times import BadTime, seconds
@@ -210,7 +210,7 @@ def _taken_apart(
     text_key = next((k for k in TEXT_KEYS if k in turn), None)
     silent = chat and _role(turn) in (ASSISTANT, *NO_TURNS)  # it may call a tool, and say nothing
     if text_key is None and not silent:
-        raise BadRecord(f'{where}: no "text"')
+        raise without_text(turn, where)
     speaker_key = key_of_speaker(turn)
     speaker = speaker_of(turn[speaker_key], f"{where}.{speaker_key}") if speaker_key else None
     text = _text(turn.get(text_key), f"{where}.{text_key}")

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from dialtools.advance import Advance
 from dialtools.chance import share
-from dialtools.corpora.dialogues import HISTORY
+from dialtools.corpora.dialogues import HISTORY, NO_TURNS
 from dialtools.corpora.turns import Turns, turns_of
 from dialtools.embed.carry import Columns
 from dialtools.embed.fields import choose_fields, vector_name
@@ -34,6 +34,7 @@ from dialtools.streams.vectors import embedding_batch
 Record = tuple[Where, dict[str, Any]]
 Row = tuple[Where, dict[str, Any], list[Turns]]
 """A record, or what is made of it, with its place and the turns of each field."""
+OF_DIALOGUES = "dial-pairs --kind dialogue makes dialogues of logs; each is a record with its turns"
 FIRST_ROWS = 256
 """Of a stream that somebody reads: a second's work, and enough to tell the columns by."""
 
@@ -116,7 +117,8 @@ class Embedder:
             try:
                 rows = [(where, row, self._turns(row)) for row in self.expand(where, record)]
             except ValueError as error:
-                self.policy.reject(where, str(error), record)
+                hint = OF_DIALOGUES if str(error) == NO_TURNS else None
+                self.policy.reject(where, str(error), record, hint)
                 continue
             yield from rows
 

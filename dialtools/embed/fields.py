@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dialtools.corpora.dialogues import key_of_turns
+from dialtools.corpora.likely import text_flag
 from dialtools.errors import ConfigError, nearest
 from dialtools.shown import listed, quoted
 from dialtools.streams.vectors import OFFERED
@@ -22,7 +24,7 @@ def choose_fields(named: Sequence[str], first: Mapping[str, Any]) -> tuple[str, 
         if chosen := next(offered, None):
             return chosen
         turns = "dial-pairs --kind utterance makes a text of each turn (dial-embed has --per turn)"
-        hint = turns if "turns" in first else "name one with --field"
+        hint = turns if key_of_turns(first) else text_flag(first) or "name one with --field"
         raise ConfigError(f"no field text in the input; {there}", hint=hint)
     if missing := _missing(named, first):
         hint = nearest(missing[0], list(first))

@@ -90,8 +90,8 @@ class Episodes:
         ]
 
     def export(self) -> None:
-        """Write what was taken, if --export-episodes names a file."""
-        path = self.options.export_episodes
+        """Write what was taken, if --save-episodes names a file."""
+        path = self.options.save_episodes
         if not path or not self.taken:
             return
         shots = {

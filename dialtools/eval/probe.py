@@ -46,15 +46,15 @@ def read_probe_parts(options: ProbeOptions) -> Parts[Embeddings]:
 
 
 def _held_out(train: Embeddings, options: ProbeOptions) -> Held:
-    if not options.hold_out:
+    if not options.validation_share:
         raise DataError(
             "no validation rows to choose hyper-parameters on",
             where=train.name,
-            hint="--validation FILE, --validation-split NAME, or --hold-out 0.1",
+            hint="--validation FILE, --validation-split NAME, or --validation-share 0.1",
         )
     named = next((name for name in ("dialogue_id", "id") if name in train.columns), None)
     names = train.columns[named] if named else range(len(train))
-    return hold_out(train, names, options.hold_out, seed=options.seed)
+    return hold_out(train, names, options.validation_share, seed=options.seed)
 
 
 @dataclass
@@ -109,7 +109,7 @@ def train(
     best: Fit | None = None
     with threadpool_limits(1):
         for point in itertools.starmap(
-            Point, itertools.product(options.hidden, options.rates, options.decays)
+            Point, itertools.product(options.hidden, options.lr, options.weight_decay)
         ):
             fit = _fit(rows, quality, options, point)
             if best is None or fit.score > best.score:
@@ -152,7 +152,7 @@ def _fit(rows: Rows, quality: Quality, options: ProbeOptions, point: Point) -> F
     At the start nothing is above a threshold yet and the score stands still, while the loss already
     falls.
     """
-    layer = _layer(point, min(options.batch, len(rows.train)), options.seed)
+    layer = _layer(point, min(options.batch_size, len(rows.train)), options.seed)
     many = rows.targets.ndim == 2
     classes = np.arange(rows.targets.shape[1] if many else int(rows.targets.max()) + 1)
     best = Fit(point, None, 0, float("-inf"))
@@ -175,7 +175,7 @@ def _layer(point: Point, batch: int, seed: int) -> Any:
     from sklearn.neural_network import MLPClassifier
 
     # scikit-learn divides alpha by the size of the batch; times it, a decay means the same for
-    # every --batch
+    # every --batch-size
     return MLPClassifier(
         (point.hidden,) if point.hidden else (),
         learning_rate_init=point.rate,

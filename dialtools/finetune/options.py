@@ -110,7 +110,6 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RowLimitOptions, RunOptio
     resume: bool = restated(
         ResumeOptions,
         "resume",
-        group="Engine",
         help=f"{TAKEN_UP}; no finished run is repeated",
     )
 

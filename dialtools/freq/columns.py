@@ -47,7 +47,7 @@ def normalised(texts: pa.Array, steps: Sequence[str]) -> pa.Array:
     if not steps:
         return texts
     rows = _hard_rows(*offsets_and_bytes(texts), steps)
-    plain = pc.ascii_lower(texts) if "lower" in steps else texts
+    plain = pc.ascii_lower(texts) if "case" in steps else texts
     if not len(rows):
         return plain
     hard = texts.take(pa.array(rows)).to_pylist()
@@ -59,7 +59,7 @@ def _hard_rows(offsets: np.ndarray, data: np.ndarray, steps: Sequence[str]) -> n
 
     Those with a hard byte, with a blank beside another, or with a blank at an end.
     """
-    if set(steps) <= {"lower", "space"}:
+    if set(steps) <= {"case", "space"}:
         hard = data.view(np.int8) < BLANK  # controls and, negative here, all that is not ASCII
     else:
         hard = _hard_bytes(tuple(steps))[data]
@@ -79,6 +79,6 @@ def _hard_bytes(steps: tuple[str, ...]) -> np.ndarray:
     for code in range(128):
         doubled = "a".join(chr(code) * 2) + chr(code) * 2  # alone, and in a run
         sample = f"a{doubled}a"
-        changed = (STEPS[step](sample) != sample for step in steps if step != "lower")
+        changed = (STEPS[step](sample) != sample for step in steps if step != "case")
         hard[code] = code != BLANK and any(changed)
     return hard

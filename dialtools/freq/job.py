@@ -73,7 +73,7 @@ class Freq:
                 part.name = display_name(paths[0])
                 self._check_part(part)
                 if not options.merge:  # those were normalised when they were counted
-                    part.texts = normalised(part.texts, options.normalize)
+                    part.texts = normalised(part.texts, options.ignore)
                 if not len(part.texts):
                     continue
                 if not chunk.plain:  # where an empty line is no text
@@ -123,8 +123,8 @@ class Freq:
 
     def weighting(self, counting: Counting) -> Weighting:
         """Return how this run turns counts into weights."""
-        plain = Weighting(self.options.weighting, self.options.log_base, self.options.smooth)
-        if not self.options.mean_one:
+        plain = Weighting(self.options.weights, self.options.log_base, self.options.smooth)
+        if not self.options.weights_mean_one:
             return plain
         spectrum = counting.spectrum()
         return plain.with_mean_one(spectrum.counts, spectrum.texts)

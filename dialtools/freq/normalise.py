@@ -22,14 +22,14 @@ class _Unpunctuated(dict[int, int | None]):
 _UNPUNCTUATED = _Unpunctuated()
 
 STEPS: dict[str, Callable[[str], str]] = {
-    "lower": str.lower,
+    "case": str.lower,
     "punct": lambda text: text.translate(_UNPUNCTUATED),
     "digits": partial(re.compile(r"\d+").sub, "0"),
     "space": lambda text: " ".join(text.split()),
 }
-"""The steps of --normalize, in the order in which they are applied: twice is no more than once."""
+"""The steps of --ignore, in the order in which they are applied: twice is no more than once."""
 
-AS_WMDC = ("lower", "space")
+AS_WMDC = ("case", "space")
 """Case and blanks do not matter, punctuation does: "yes." and "yes" are two (WMDC table 5)."""
 
 

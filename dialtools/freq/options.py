@@ -27,12 +27,12 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         shown="the response of a pair, the turns of a dialogue, the text of an utterance",
         not_with="merge",
     )
-    normalize: tuple[str, ...] = option(
+    ignore: tuple[str, ...] = option(
         AS_WMDC,
-        metavar="STEP,...|none",
+        metavar="NAMES|none",
         choices=STEPS,
         parse=subset_of(STEPS),
-        help="which differences between texts to ignore: lower (case), punct (punctuation), "
+        help="differences between texts that do not count: case, punct (punctuation), "
         "digits (a number becomes 0), space (runs of blanks, and those at the ends)",
         not_with="merge",
     )
@@ -86,7 +86,7 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         help="frequency records to weigh by; a text not in them has frequency 1",
         goes_with="annotate",
     )
-    weighting: str = option(
+    weights: str = option(
         "irf",
         choices=WEIGHTS,
         group="Weights",
@@ -100,7 +100,7 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         shown="e",
         group="Weights",
         help="base of the logarithm of irf",
-        goes_with=("weighting", ("irf",)),
+        goes_with=("weights", ("irf",)),
         not_with="summary",
     )
     smooth: float = option(
@@ -111,7 +111,7 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         help="add X to every frequency before weighing",
         not_with="summary",
     )
-    mean_one: bool = option(
+    weights_mean_one: bool = option(
         False,
         group="Weights",
         help="scale the weights to a mean of 1 over all that was counted",

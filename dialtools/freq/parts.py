@@ -13,7 +13,7 @@ from dialtools.streams.join import format_of_parts, join
 from dialtools.streams.parts import Whole
 from dialtools.streams.policy import Policy
 
-OF_TEXTS = ("field", "unit", "normalize", "annotate")
+OF_TEXTS = ("field", "unit", "ignore", "annotate")
 """Options of what is counted, which the parts have done."""
 
 

@@ -115,7 +115,7 @@ def render_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
     pairs = windowed(turns, (1,))
     names = [*(options.shares or ("",))]
     parts = np.array([names.index(row["part"]) for row in rows], np.int64)
-    digests = digests_of(pairs, turns, named=False) if options.dedupe else None
+    digests = digests_of(pairs, turns, named=False) if options.distinct else None
     payloads = by_part(pairs, turns, parts, options, lines=lines)
     return Mined(payloads, parts, digests, tally, [], chunk.name)
 

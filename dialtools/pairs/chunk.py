@@ -50,7 +50,7 @@ def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
 
     pairs, parts = _within_split(pairs, turns, options, tally)
     digests = None
-    if options.dedupe or options.kind == "self":
+    if options.distinct or options.kind == "self":
         digests = digests_of(pairs, turns, named=KINDS[options.kind].names_negative)
     payloads = by_part(pairs, turns, parts, options, lines=lines)
     return Mined(payloads, parts, digests, tally, policy.rejected, chunk.name)

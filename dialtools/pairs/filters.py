@@ -48,7 +48,7 @@ def _masks(turns: FlatTurns, options: PairOptions) -> Iterator[tuple[str, Mask]]
         yield "repeated", _not_repeated(turns)
     if options.sample:
         # what comes again shares its lot
-        once = options.dedupe or options.kind in ("self", "same-label")
+        once = options.distinct or options.kind in ("self", "same-label")
         draw = _sampled_texts if once else _sampled
         yield "not sampled", draw(turns, options.sample, seed=options.seed)
 

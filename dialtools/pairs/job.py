@@ -83,7 +83,7 @@ def mine(
 ) -> Iterator[Piece]:
     """Yield the pieces of the output in the order of the input.
 
-    Holds jobs + 2 chunks, and with --dedupe or --kind self 16 bytes for each distinct pair.
+    Holds jobs + 2 chunks, and with --distinct or --kind self 16 bytes for each distinct pair.
 
     Args:
         lines: pairs as JSON lines, not Arrow batches; records (--kind dialogue) are always lines.

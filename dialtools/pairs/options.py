@@ -203,7 +203,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         not_with=("kind", (*RECORDS, *OF_TEXTS)),
     )
     lower: bool = option(False, group=MORE, help="lower-case the text", not_with=("kind", RECORDS))
-    dedupe: bool = option(
+    distinct: bool = option(
         False,
         group=MORE,
         help="keep only the first of identical pairs (takes 16 bytes of memory each)",
@@ -244,7 +244,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
             )
         of_the_whole = {
             OF_ALL_PARTS: self.limit is not None,
-            "--dedupe keeps the first of all parts, which no part knows": self.dedupe,
+            "--distinct keeps the first of all parts, which no part knows": self.distinct,
             "--kind self keeps the first of equal texts, which no part knows": self.kind == "self",
             "--kind triple brings together the texts of a premise, which no part has": (
                 self.kind == "triple"

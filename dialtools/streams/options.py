@@ -60,7 +60,7 @@ class InputOptions:
         metavar="N",
         parse=at_least(0),
         group="Input",
-        help="stop after N records of output",
+        help="write only the first N records",
     )
 
 

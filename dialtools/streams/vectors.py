@@ -35,6 +35,7 @@ OFFERED = (
 )
 """The fields that are embedded where none are named: the first of these that a record has."""
 MAKER = "dial-embed makes them"
+KEEPER = "flags such as --label name columns, and dial-embed --keep carries them along"
 MAKER_OF_SEVERAL = "dial-embed --field A,B makes A_embedding and B_embedding"
 
 
@@ -99,7 +100,7 @@ class Embeddings:
             DataError: naming the columns there are, or the row whose value does not pass.
         """
         if name not in self.columns:
-            raise no_column(name, self.columns, where=self.name, hint=hint)
+            raise no_column(name, self.columns, where=self.name, hint=hint or KEEPER)
         if check:
             self._check(name, check)
         return self.columns[name]

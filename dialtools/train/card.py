@@ -93,7 +93,7 @@ def _taught(options: TrainOptions) -> str:
         return (
             f"\nBeside the pairs, it learnt the vectors of `{options.teacher}` (weight {weight:g})."
         )
-    if hold := hyperparameters(options).hold:
+    if hold := hyperparameters(options).hold_weight:
         return f"\nTexts were held where `{options.model}` has them (weight {hold:g})."
     return ""
 

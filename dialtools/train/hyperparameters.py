@@ -43,7 +43,7 @@ class Hyperparameters:
         parse=not_negative,
         help="passes over the pairs, possibly a fraction; 0 saves the start unchanged",
     )
-    least_steps: int = by_recipe(
+    min_steps: int = by_recipe(
         default=0,
         parse=at_least(0),
         help="make at least N steps, in as many passes as that takes",
@@ -65,12 +65,12 @@ class Hyperparameters:
         parse=not_negative,
         help="learning rate of the head, as a multiple of the encoder's",
     )
-    hold: float = by_recipe(
+    hold_weight: float = by_recipe(
         group="Teacher",
         default=0.0,
         parse=not_negative,
-        help="let --model be the teacher, of the texts of the pairs: keep them where it has them; "
-        "how much that counts, as --teacher-weight says it; 0: not at all",
+        help="as --teacher-weight, where --model is the teacher, of the texts of the pairs: keep "
+        "them where it has them; 0: do not",
     )
     optimizer: str = by_recipe(group=UPDATES, choices=OPTIMISERS, help="optimiser")
     schedule: str = by_recipe(group=UPDATES, choices=SCHEDULES, help="learning-rate schedule")

@@ -278,4 +278,4 @@ def planned_steps(values: Hyperparameters, per_epoch: int, *, wished: int | None
     if wished is not None:
         return wished
     passes = round(values.epochs * per_epoch)
-    return max(1, values.least_steps, passes) if values.epochs > 0 else 0
+    return max(1, values.min_steps, passes) if values.epochs > 0 else 0

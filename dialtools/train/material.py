@@ -120,7 +120,7 @@ def read_material(
     if validation is None and len(held):
         validation = (store, held)
     skipped = store.counts["skipped"]
-    if options.validate and validation:
+    if options.validation and validation:
         skipped += validation[0].counts["skipped"]
     return Material(encoder, store, train, validation, skipped)
 
@@ -306,14 +306,14 @@ def _not_there(store: Store, options: TrainOptions) -> Iterator[str]:
 def _validation(
     place: Path, options: TrainOptions, encoder: Encoder, policy: Policy
 ) -> tuple[Store, np.ndarray] | None:
-    """Return the pairs of --validate, or None without it."""
-    if not options.validate:
+    """Return the pairs of --validation, or None without it."""
+    if not options.validation:
         return None
     if is_finished(place):
         check_files(place)
     else:
         with atomic_directory(place, overwrite=True) as scrap:
-            spool(scrap, read_chunks([options.validate]), policy)
+            spool(scrap, read_chunks([options.validation]), policy)
             tokenise_store(scrap, encoder.tokenizer)
     store = Store(place)
     wanted = np.asarray(store.similar, bool)
@@ -321,7 +321,9 @@ def _validation(
         wanted &= np.isin(store.window, options.window)
     if np.count_nonzero(wanted) < 2:
         of_windows = " of --window" if options.window else ""
-        raise DataError(f"holds fewer than two positive pairs{of_windows}", where=options.validate)
+        raise DataError(
+            f"holds fewer than two positive pairs{of_windows}", where=options.validation
+        )
     return store, np.flatnonzero(wanted)
 
 
@@ -344,7 +346,7 @@ def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]
     apart = np.nonzero(held & wanted & similar)[0]
     if options.validation_share and len(apart) < 2:
         found = f"--validation-share holds out {counted(len(apart), 'pair')}"
-        raise DataError(found, hint="a larger share, or --validate FILE")
+        raise DataError(found, hint="a larger share, or --validation FILE")
     return train, apart
 
 
@@ -361,4 +363,4 @@ def check_inputs(options: TrainOptions) -> None:
         )
     if options.model and not Path(options.model).is_file():
         look_over_model(options.model, pooling=options.pooling)
-    refuse_missing((*options.inputs, *filter(None, [options.validate, options.teacher])))
+    refuse_missing((*options.inputs, *filter(None, [options.validation, options.teacher])))

@@ -76,8 +76,8 @@ class TeacherOptions:
         5.0,
         parse=positive,
         group="Teacher",
-        help="how much the teacher counts beside the pairs, which count 1; its loss is 1 less the "
-        "cosine to its vectors",
+        help="weight of the teacher beside the pairs, which have 1; its loss is 1 less the cosine "
+        "to its vectors",
         goes_with="teacher",
     )
 
@@ -90,7 +90,7 @@ class RecipeOptions:
         None,
         parse=at_least(0),
         group=RECIPE,
-        help="take N steps, whatever --epochs and --least-steps; 0 saves the start unchanged",
+        help="take N steps, whatever --epochs and --min-steps; 0 saves the start unchanged",
     )
     pooling: str | None = option(
         None,
@@ -150,7 +150,7 @@ class FreshOptions:
 class ValidationOptions:
     """What is held out, and when it is looked at."""
 
-    validate: str | None = option(
+    validation: str | None = option(
         None,
         metavar="FILE",
         group="Validation",
@@ -162,7 +162,7 @@ class ValidationOptions:
         parse=share_below_one,
         group="Validation",
         help="hold out this share of the dialogues, and measure that on their pairs",
-        not_with="validate",
+        not_with="validation",
     )
     validate_every: int = option(
         0,
@@ -170,13 +170,13 @@ class ValidationOptions:
         group="Validation",
         help="measure it every N steps",
         shown="once an epoch",
-        goes_with="validate validation_share",
+        goes_with="validation validation_share",
     )
     keep_best: bool = option(
         False,
         group="Validation",
         help="save the checkpoint that validates best (top-1, then top-3 and top-10), not the last",
-        goes_with="validate validation_share",
+        goes_with="validation validation_share",
     )
 
 
@@ -207,7 +207,7 @@ class ProgressOptions:
     checkpoint_every: int = option(
         200,
         parse=at_least(1),
-        group="Engine",
+        group="Output",
         help="steps between checkpoints",
         how=True,
     )
@@ -215,20 +215,20 @@ class ProgressOptions:
         None,
         metavar="N|epoch",
         parse=steps_or_epoch,
-        group="Engine",
+        group="Output",
         help="also save a model directory every N steps or every epoch, at the start and at "
         "the end, under snapshots/ of the model directory; dial-eval curve scores them",
         how=True,
     )
     resume: bool = option(
         False,
-        group="Engine",
+        group="Output",
         help="continue from the checkpoint of a stopped run",
         how=True,
     )
     overwrite: bool = option(
         False,
-        group="Engine",
+        group="Output",
         help="replace an existing model directory",
         how=True,
     )
@@ -244,7 +244,7 @@ class ProgressOptions:
     cache: str | None = option(
         None,
         metavar="DIR",
-        group="Engine",
+        group="Output",
         help="keep the tokenised pairs here for later runs",
         how=True,
         kept=True,
@@ -252,7 +252,7 @@ class ProgressOptions:
     tensorboard: str | None = option(
         None,
         metavar="DIR",
-        group="Engine",
+        group="Output",
         help="also write TensorBoard logs here",
         how=True,
         kept=True,

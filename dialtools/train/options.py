@@ -54,14 +54,16 @@ def _check(options: TrainOptions) -> None:
 
 def _check_teacher(options: TrainOptions) -> None:
     """Raise ConfigError for a teacher that cannot be read, stands where pairs should, or is two."""
-    hold = hyperparameters(options).hold
+    hold = hyperparameters(options).hold_weight
     if options.teacher == "-":
         raise ConfigError("--teacher -: stdin is for pairs", hint="name an embedding file")
     if options.teacher and hold:
-        raise ConfigError("--teacher and --hold both say where texts belong", hint="take one")
+        raise ConfigError(
+            "--teacher and --hold-weight both say where texts belong", hint="take one"
+        )
     if objective_entry(options).taught and (options.teacher or hold):
         message = f"--objective {options.objective} reads its teacher's vectors as its input"
-        raise ConfigError(message, hint="--teacher and --hold go with pairs")
+        raise ConfigError(message, hint="--teacher and --hold-weight go with pairs")
 
 
 def _refuse_lazy_decay(values: Hyperparameters) -> None:
@@ -77,7 +79,10 @@ def _check_start(options: TrainOptions) -> None:
     """Raise ConfigError for what only a start that has learnt something can be asked."""
     special = objective_options(options)
     values = hyperparameters(options)
-    asked = {"--merge-with-start": values.merge_with_start < 1, "--hold": values.hold > 0}
+    asked = {
+        "--merge-with-start": values.merge_with_start < 1,
+        "--hold-weight": values.hold_weight > 0,
+    }
     if isinstance(special, ContrastOptions):
         asked["--guide-floor"] = special.guide_floor < 1
     for flag in (flag for flag, is_asked in asked.items() if is_asked and not options.model):

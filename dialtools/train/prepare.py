@@ -189,16 +189,16 @@ def _setting(
 def _objective(
     setting: Setting[Any], options: TrainOptions, tell: Callable[[str], None]
 ) -> Objective[Any]:
-    """Return what learns from the pairs, and where --teacher or --hold has texts as well."""
+    """Return what learns from the pairs, and where --teacher or --hold-weight has texts as well."""
     objective: Objective[Any] = objective_entry(options).load()(setting)
     values = hyperparameters(options)
     if options.teacher:
         told = replace(setting, pairs=setting.store.lessons, options=DistillOptions())
         return WithTeacher(objective, Distill(told), weight=options.teacher_weight)
-    if values.hold:
+    if values.hold_weight:
         tell(f"{options.model} embeds the texts to hold on to first")
         kept = hold(setting, _start(setting.encoder, options), reads=_reads(objective, options))
-        return WithTeacher(objective, kept, weight=values.hold)
+        return WithTeacher(objective, kept, weight=values.hold_weight)
     return objective
 
 

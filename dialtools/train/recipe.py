@@ -124,7 +124,7 @@ def layers(chosen: dict[str, Any]) -> list[Layer]:
     kind = encoder_kind(chosen, contextual=learns.contextual)
     start = {"encoder": kind, **preset(name, kind, chosen.get("model"))}
     if chosen.get("epochs") is not None:
-        start.pop("least-steps", None)  # the user has said how long
+        start.pop("min-steps", None)  # the user has said how long
     defaults = [Layer(PRESET_NAMES[kind], start), named, *recipe[1:]]
     if TRUTH.get(str(chosen.get("align")).lower()):
         defaults.insert(0, Layer("--align", {"epochs": ALIGN_EPOCHS}))
@@ -161,7 +161,7 @@ def replaced(options: Any) -> dict[str, Replaced]:
     }
     epochs = pairs.pop("epochs", None)
     if epochs and options.max_steps is None:
-        least = f", at least {options.least_steps} steps" * bool(options.least_steps)
+        least = f", at least {options.min_steps} steps" * bool(options.min_steps)
         pairs["epochs"] = epochs._replace(preset=f"{epochs.preset}{least}")
     return pairs
 

@@ -250,7 +250,7 @@ def _found_by_itself(validation: Validation) -> str:
     """Return the line on validation pairs that tell nothing, or ""."""
     if not validation.store.of_one_text(validation.pairs).all():
         return ""
-    return "validation finds each text by itself: --validate FILE of dialogues' pairs tells more"
+    return "validation finds each text by itself: --validation FILE of dialogues' pairs tells more"
 
 
 def begin(

@@ -56,9 +56,9 @@ def test_choices_are_named_in_help_and_all_of_them_on_the_man_page(command: str,
 
 
 def test_choices_that_the_text_explains_are_not_listed_again():
-    normalize = next(spec for spec in COMMANDS["dial-freq"].specs if spec.name == "normalize")
-    assert "lower (case)" in help_text(normalize)
-    assert "some of" not in help_text(normalize)
+    ignore = next(spec for spec in COMMANDS["dial-freq"].specs if spec.name == "ignore")
+    assert "punct (punctuation)" in help_text(ignore)
+    assert "some of" not in help_text(ignore)
 
 
 @with_choices
@@ -163,7 +163,7 @@ SCRIPTS = {"zsh": "completions/zsh/_{}", "fish": "completions/fish/{}.fish"}
     [
         ("dial-pairs --kind s", {"self", "same-answer", "same-label"}),
         ("dial-pairs --kind=s", {"--kind=self", "--kind=same-answer", "--kind=same-label"}),
-        ("dial-freq --normalize punct,d", {"punct,digits"}),
+        ("dial-freq --ignore punct,d", {"punct,digits"}),
     ],
 )
 def test_zsh_and_fish_offer_the_whole_word(shell: str, line: str, offers: set[str], scripts: Path):

@@ -17,7 +17,7 @@ LINES = """
     dial-augment v.jsonl -o made.jsonl --save-book book.json
     dial-eval select v.jsonl -o scores.jsonl
     dial-eval plot v.jsonl -o map.png
-    dialtools cluster --summary clusters.csv v.jsonl
+    dialtools cluster --save-summary clusters.csv v.jsonl
     dialtools drift v.jsonl v.jsonl -o drift.md
     dialtools mine --embeddings v.jsonl v.jsonl -o mined.jsonl
     dialtools neighbors v.jsonl -o near.jsonl

@@ -80,10 +80,11 @@ def test_a_value_that_cannot_be_read_says_what_is_allowed(values: dict, says: st
 
 
 HOW = """
-    address bounds cache checkpoint-every color config coordinates debug device dry-run engine
-    export-episodes fail-if-worse fail-under jobs json memory metric nproc on-error output
-    overwrite parts plot print-config quiet report resume save-book save-router save-templates
-    save-transform shard snapshot-every summary table tensorboard threads verbose workers
+    address bounds cache checkpoint-every color config coordinates debug device dry-run
+    engine fail-if-worse fail-under jobs json memory metric nproc on-error output
+    overwrite parts plot print-config quiet report resume save-book save-episodes
+    save-router save-summary save-templates save-transform shard snapshot-every table
+    tensorboard threads verbose workers
 """
 
 
@@ -94,7 +95,7 @@ def test_options_that_only_say_how_a_run_goes_leave_its_result_and_its_job_alone
         for wanted in (True, False)
     )
     assert how == set(HOW.split())
-    assert how & rest == {"device", "json", "metric", "summary"}, (
+    assert how & rest == {"device", "json", "metric"}, (
         "where vectors, counts or figures depend on it"
     )
 
@@ -192,30 +193,30 @@ def test_what_has_no_meaning_beside_another_option_is_refused(command: str, spec
 
 PROBES = ("-1", "0", "1e-9", "0.5", "1", "1.5", "2", "3", "4", "5")
 TAKEN = {  # of the probes, by what they are tried on
-    "0 1e-9 0.5 1 1.5 2 3 4 5": """clip decays epochs fail-if-worse
-        classify grid head-lr-multiplier hold
+    "0 1e-9 0.5 1 1.5 2 3 4 5": """clip epochs fail-if-worse
+        classify-weight grid head-lr-multiplier hold-weight
         lr relative-margin smooth weight-decay""",
     "1e-9 0.5 1 1.5 2 3 4 5": """lr temperature pair-temperature
         teacher-weight template-temperature""",
     "0 1e-9 0.5 1": "compress guide-margin mask-share sweep-compress warmup",
     "-1 0 1e-9 0.5 1": "guide-floor min-cosine",
     "1e-9 0.5": "test-share",
-    "0 1e-9 0.5": "dropout ema hold-out validation-share warmup",
-    "1e-9 0.5 1": "alpha half-at merge-with-start precision rates recall sample share",
+    "0 1e-9 0.5": "dropout ema validation-share warmup",
+    "1e-9 0.5 1": "alpha half-at lr merge-with-start precision recall sample share",
     "1 1.5 2 3 4 5": "perplexity",
     "1.5 2 3 4 5": "log-base",
-    "0 1 2 3 4 5": """batch-tokens delimiter follow freeze hidden least-steps limit
-        max-steps micro-batch-tokens min-turns min-words most patience
+    "0 1 2 3 4 5": """batch-tokens delimiter follow freeze hidden limit
+        max-rows max-steps micro-batch-tokens min-steps min-turns min-words patience
         range-min runners-up seed stability threads
         train-seed validate-every window""",
-    "1 2 3 4 5": """batch batch-size checkpoint-every clusters context-turns dimensions epochs
-        first jobs k layers limit mask-most matryoshka max-per-template max-words min-count
+    "1 2 3 4 5": """batch-size checkpoint-every clusters context-turns dimensions epochs
+        first jobs k layers limit matryoshka max-masked max-per-template max-words min-count
         min-samples nearest
-        nearest-templates negatives neighbours nproc num-negatives parts per-answer per-text
+        nearest-templates negatives nproc num-negatives parts per-answer per-text
         patience permutations positives range-max restarts runs shard-rows
         shots snapshot-every top top-k turns under-tokens validate-every window workers""",
     "1e-9 0.5 1 1.5 2": "distance",
-    "2 3 4 5": "batch-size candidates min-size most tested",
+    "2 3 4 5": "batch-size candidates max-rows max-tested min-size",
     "4 5": "context-max-length max-length response-max-length",
 }
 

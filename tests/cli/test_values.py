@@ -97,7 +97,7 @@ def test_a_default_is_read_back_from_the_configuration_that_prints_it(command: s
     ("command", "flags"),
     [
         ("dial-augment", {"max-per-template": "all"}),
-        ("dial-freq", {"normalize": "none", "memory": "2GiB", "log-base": "e"}),
+        ("dial-freq", {"ignore": "none", "memory": "2GiB", "log-base": "e"}),
         (
             "dial-pairs",
             {"window": "all", "split": "train=0.98,dev=0.02", "output": "{split}.jsonl"},

@@ -137,7 +137,7 @@ def test_a_row_says_which_it_is_and_how_far_from_its_centroid(cluster: Run):
 
 
 def test_what_is_near_nothing_is_noise_and_is_told(cluster: Run):
-    ask = ("--method", "hdbscan", "--min-size", 4, "--summary", "s.jsonl")
+    ask = ("--method", "hdbscan", "--min-size", 4, "--save-summary", "s.jsonl")
     done = cluster(*ask, rows=ROWS + STRAYS)
     rows = {row["id"]: row for row in lines(done.stdout)}
     for stray in STRAYS:
@@ -149,7 +149,7 @@ def test_what_is_near_nothing_is_noise_and_is_told(cluster: Run):
 
 def test_the_summary_tells_size_medoid_nearest_texts_and_words(cluster: Run, tmp_path: Path):
     hdbscan = ("--method", "hdbscan", "--min-size", 4)
-    cluster(*hdbscan, "--summary", "s.jsonl", rows=ROWS + STRAYS)
+    cluster(*hdbscan, "--save-summary", "s.jsonl", rows=ROWS + STRAYS)
     whole, *found, noise = lines((tmp_path / "s.jsonl").read_bytes())
     page = RECORDS["cluster"].fields
     required = {name for name, field in page.items() if field.required}
@@ -185,15 +185,15 @@ def test_a_word_of_one_text_tells_of_no_cluster():
 
 
 def test_rows_beyond_the_sample_join_the_nearest_centroid(cluster: Run):
-    assert clusters(cluster("--clusters", 3, "--most", 15)) == EXPECTED
-    ask = ("--method", "hdbscan", "--min-size", 3, "--most", 25)
+    assert clusters(cluster("--clusters", 3, "--max-rows", 15)) == EXPECTED
+    ask = ("--method", "hdbscan", "--min-size", 3, "--max-rows", 25)
     rows = {row["id"]: row for row in lines(cluster(*ask, rows=ROWS + STRAYS).stdout)}
     assert sum("probability" not in row for row in rows.values()) == 7
     assert all(rows[stray["id"]]["cluster"] == -1 for stray in STRAYS)
 
 
 def test_clusters_that_samples_find_again_are_stable(cluster: Run, tmp_path: Path):
-    ask = ("--stability", 4, "--summary", "s.jsonl", "--overwrite")
+    ask = ("--stability", 4, "--save-summary", "s.jsonl", "--overwrite")
     done = cluster("--clusters", 3, *ask)
     assert "stability 1.00" in done.stderr.decode()
     whole, *found = lines((tmp_path / "s.jsonl").read_bytes())
@@ -286,10 +286,10 @@ def test_the_table_stands_on_stdout_in_place_of_the_rows(cluster: Run, tmp_path:
     both = cluster("--clusters", 3, "--table", "-o", "rows.jsonl", "-q")
     assert both.stdout == done.stdout
     assert len(lines((tmp_path / "rows.jsonl").read_bytes())) == 29
-    cluster("--clusters", 3, "--summary", "s.csv", "-q")
+    cluster("--clusters", 3, "--save-summary", "s.csv", "-q")
     whole, first, *_ = csv.DictReader((tmp_path / "s.csv").open(newline=""))
     assert whole["clusters"] == "3" and json.loads(first["words"])[0] == "fly"
-    cluster("--clusters", 3, "--summary", "s.md", "-q")
+    cluster("--clusters", 3, "--save-summary", "s.md", "-q")
     assert (tmp_path / "s.md").read_text().startswith("| cluster | words | medoid | rows | share |")
 
 
@@ -361,7 +361,7 @@ def test_what_cannot_be_clustered_is_one_line(
         (["--min-samples", 3], "--min-samples goes with --method hdbscan"),
         (["--table", "--to", "parquet"], "--to parquet is for rows, whose place --table takes"),
         (["--table", "--keep", "all"], "--keep is for rows, whose place --table takes"),
-        (["--summary", "s.txt"], "name it .jsonl, .csv, .md, .tex"),
+        (["--save-summary", "s.txt"], "name it .jsonl, .csv, .md, .tex"),
     ],
 )
 def test_what_makes_no_sense_is_a_usage_error(cluster: Run, arguments: list[Any], told: str):
@@ -380,7 +380,7 @@ def test_pairs_of_more_rows_than_memory_should_hold_are_refused(
         DataError, match=r"30 rows: \w+ holds all pairs, of 20 rows at most"
     ) as error:
         methods.find(x, ClusterOptions(method=method, clusters="3"), seed=0)
-    assert error.value.hint and "--most 20" in error.value.hint
+    assert error.value.hint and "--max-rows 20" in error.value.hint
 
 
 @given(st.integers(2, 40), st.integers(0, 300), st.data())

@@ -149,7 +149,7 @@ def test_of_equal_p_the_larger_change_comes_first(drift: Run):
 
 def test_a_sample_of_each_file_finds_the_clusters_and_the_distance(drift: Run):
     _, every = records(drift("--clusters", 5))
-    whole, found = records(drift("--clusters", 5, "--most", 120, "--tested", 50))
+    whole, found = records(drift("--clusters", 5, "--max-rows", 120, "--max-tested", 50))
     assert {word: (r["old"], r["new"]) for word, r in found.items()} == {
         word: (r["old"], r["new"]) for word, r in every.items()
     }

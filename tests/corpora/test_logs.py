@@ -752,7 +752,10 @@ NOT_A_PART = "messages[1].content[0]: expected a part with a text, got a number"
 @pytest.mark.parametrize(
     ("message", "says"),
     [
-        ({"role": "user"}, 'messages[1]: no "text"'),
+        (
+            {"role": "user"},
+            'messages[1]: no "text" or "utterance" or "content"; there are role',
+        ),
         ({"role": "user", "content": 7}, "messages[1].content: expected a string, got a number"),
         ({"role": "user", "content": [{"type": "text", "text": 1}]}, NOT_A_PART),
         ({"role": "user", "content": [7]}, NOT_A_PART),

@@ -413,7 +413,9 @@ def test_the_fields_are_those_named_or_the_first_that_are_offered():
             choose_fields(named, {"context": "c", "response+": 1})
     for first, hint in (
         ({"turns": []}, "dial-pairs --kind utterance"),
-        ({"body": "b"}, "name one with --field"),
+        ({"id": 1, "chat": []}, "dial-pairs --kind utterance"),
+        ({"Message Body": "b"}, "by its name: --field 'Message Body'"),
+        ({"b": "b"}, "name one with --field"),
     ):
         with pytest.raises(ConfigError) as told:
             choose_fields((), first)

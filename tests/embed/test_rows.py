@@ -82,7 +82,7 @@ def test_a_limit_counts_rows(scripts, minilm):
 
 def test_a_record_without_turns_is_named(scripts, minilm):
     said = embed(scripts, minilm, [{"text": "x"}], "--per", "turn", code=1)
-    assert '<stdin>:1: no "turns"' in said
+    assert '<stdin>:1: no "turns"\n  dial-pairs --kind dialogue makes' in said
 
 
 @pytest.mark.parametrize("empty", ["", " \n"])

@@ -17,7 +17,7 @@ from dialtools.metrics import f1
 
 Command = Callable[..., subprocess.CompletedProcess]
 ACTS = ("offer", "request", "inform")
-QUICK = ("--rates", "0.1", "--decays", "0", "--epochs", 30)
+QUICK = ("--lr", "0.1", "--weight-decay", "0", "--epochs", 30)
 
 
 def turns(dialogue: str, split: str, acts: list[str]) -> list[Record]:
@@ -164,7 +164,7 @@ def test_scores_are_those_of_scikit_learn_on_what_the_layer_predicts(
     noisy = says(rows, 0) + np.random.default_rng(3).normal(size=(len(rows), 4)) * 0.6
     path = write(tmp_path / "turns.jsonl", rows, embedding=noisy)
     options = ActOptions(
-        inputs=(str(path),), target="current", rates=(0.01,), decays=(0.0,), epochs=10
+        inputs=(str(path),), target="current", lr=(0.01,), weight_decay=(0.0,), epochs=10
     )
     scores = {s.metric: s.value for s in act.evaluate(options)[0]}
     three = probe.read_probe_parts(options).each(lambda part: act.examples(part, options))
@@ -207,7 +207,7 @@ def test_the_same_seed_gives_the_same_bytes_and_the_record_tells_what_was_chosen
     ask = (
         "act",
         path,
-        *shlex.split("--target current --rates 0.001,0.01 --decays 0,0.01 --epochs"),
+        *shlex.split("--target current --lr 0.001,0.01 --weight-decay 0,0.01 --epochs"),
         8,
         "--json",
     )
@@ -240,9 +240,9 @@ def test_without_validation_rows_a_share_of_the_training_dialogues_is_held_out(
 ):
     kept = [row for row in rows if row["split"] != "val"]
     path = write(tmp_path / "turns.jsonl", kept, embedding=says(kept, 1))
-    assert "--hold-out" in command("act", path, code=1).stderr
+    assert "--validation-share" in command("act", path, code=1).stderr
     # had a dialogue been cut in two, its next turns would be missing
-    assert score(evaluate("act", path, "--hold-out", 0.2, *QUICK), "micro-f1")["value"] > 90
+    assert score(evaluate("act", path, "--validation-share", 0.2, *QUICK), "micro-f1")["value"] > 90
 
 
 @pytest.mark.parametrize(
@@ -278,9 +278,9 @@ def test_an_empty_file_and_a_misspelt_grid_are_said(command: Command, tmp_path: 
     assert "holds no embeddings" in command("act", tmp_path / "empty.jsonl", code=1).stderr
     assert (
         "expected a number"
-        in command("act", tmp_path / "empty.jsonl", "--rates", "fast", code=2).stderr
+        in command("act", tmp_path / "empty.jsonl", "--lr", "fast", code=2).stderr
     )
-    assert "above 0" in command("act", tmp_path / "empty.jsonl", "--rates", "0", code=2).stderr
+    assert "above 0" in command("act", tmp_path / "empty.jsonl", "--lr", "0", code=2).stderr
 
 
 def test_intervals_are_over_dialogues_whose_turns_belong_together(

@@ -14,7 +14,7 @@ from score_files import Evaluate, Record, Toy, halves, score, write
 from dialtools.eval import each
 
 Command = Callable[..., subprocess.CompletedProcess]
-QUICK = ("--rates", "0.1", "--decays", "0", "--epochs", 5)
+QUICK = ("--lr", "0.1", "--weight-decay", "0", "--epochs", 5)
 N = 40  # pairs of each task that scores pairs
 
 
@@ -181,7 +181,7 @@ def test_classes_are_counted_and_test_texts_that_training_rows_repeat_are_found(
 def test_without_texts_leakage_is_not_known_and_histories_are_texts_too(
     command: Command, tmp_path: Path
 ):
-    quick = ("--rates", "0.1", "--decays", "0", "--epochs", 2)
+    quick = ("--lr", "0.1", "--weight-decay", "0", "--epochs", 2)
     draw = np.random.default_rng(0)
     rows = [
         {"label": i % 2, "split": split} for split in ("train", "val", "test") for i in range(6)

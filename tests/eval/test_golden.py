@@ -107,7 +107,7 @@ def test_episodes_are_those_of_the_reference_row_by_row(
         write_npy(tmp_path / f"{half}.npy", some, np.ones((len(some), 1), np.float32))
         for half, some in (("train", rows(f"{dataset}_train")), ("test", rows(f"{dataset}_test")))
     ]
-    command("intent", *halves(paths), "--shots", "1,5", "--export-episodes", tmp_path / "e.json")
+    command("intent", *halves(paths), "--shots", "1,5", "--save-episodes", tmp_path / "e.json")
     drawn = json.loads((tmp_path / "e.json").read_text())
     for shots, expected in golden("splits.json")[dataset]["shots"].items():
         for run, other in zip(drawn["shots"][shots], expected, strict=True):

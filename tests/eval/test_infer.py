@@ -15,7 +15,7 @@ from dialtools.eval.tasks.infer import classes
 from dialtools.streams.vectors import Embeddings
 
 Command = Callable[..., subprocess.CompletedProcess]
-QUICK = ("--rates", "0.01", "--decays", "0", "--epochs", 30)
+QUICK = ("--lr", "0.01", "--weight-decay", "0", "--epochs", 30)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_accuracy_is_that_of_scikit_learn_on_what_the_layer_predicts(toy: Toy, t
     ]
     vectors = np.concatenate([toy.vectors[half] for half in ("train", "test", "test")])
     path = write(tmp_path / "toy.jsonl", rows, embedding=vectors)
-    options = InferOptions(inputs=(str(path),), rates=(0.001, 0.01), decays=(0.0,), epochs=5)
+    options = InferOptions(inputs=(str(path),), lr=(0.001, 0.01), weight_decay=(0.0,), epochs=5)
     found = infer.evaluate(options)[0][0]
     names = sorted(set(toy.label["train"]))
     y = {
@@ -128,7 +128,7 @@ def test_a_hidden_layer_learns_what_a_linear_one_cannot(evaluate: Evaluate, tmp_
         for (x, y), s in zip(points, ["train", "val", "test"] * 300, strict=True)
     ]
     path = write(tmp_path / "xor.jsonl", rows, embedding=points)
-    ask = ("infer", path, "--rates", "0.01", "--decays", "0", "--epochs", 60, "--patience", 20)
+    ask = ("infer", path, "--lr", "0.01", "--weight-decay", "0", "--epochs", 60, "--patience", 20)
     linear, both = (score(evaluate(*ask, "--hidden", h), "accuracy") for h in ("0", "0,32"))
     assert linear["value"] < 65 and both["value"] > 90
     assert both["chosen"]["hidden"] == 32

@@ -81,7 +81,7 @@ def test_exported_episodes_give_the_same_scores_when_they_are_read(
 ):
     files = ("intent", *halves(toy_files))
     drawn = evaluate(
-        *files, "--shots", "1,2", "--runs", 3, "--export-episodes", tmp_path / "episodes.json"
+        *files, "--shots", "1,2", "--runs", 3, "--save-episodes", tmp_path / "episodes.json"
     )
     given = evaluate(*files, "--shots", "1,2", "--episodes", tmp_path / "episodes.json")
     for shots in ("1-shot", "2-shot"):
@@ -125,7 +125,7 @@ def test_a_single_neighbour_votes_alone_and_more_neighbours_by_majority(
                 count, best = votes.get(names[i], (0, -2.0))
                 votes[names[i]] = (count + 1, max(best, float(row[i])))
             right += max(votes, key=votes.__getitem__) == label
-        ask = ("intent", *halves(toy_files), "--method", "knn", "--neighbours", k)
+        ask = ("intent", *halves(toy_files), "--method", "knn", "--k", k)
         assert score(evaluate(*ask), "accuracy")["value"] == pytest.approx(100 * right / 60)
 
 
@@ -233,9 +233,7 @@ def templates(toy: Toy, path: Path) -> Path:
 
 def test_lambda_is_chosen_on_validation_rows_and_told(evaluate: Evaluate, toy: Toy, tmp_path: Path):
     path = templates(toy, tmp_path / "t.jsonl")
-    found = evaluate(
-        "intent", "--method", "knn", "--neighbours", "1,3", "--sweep-compress", "0,0.2,1", path
-    )
+    found = evaluate("intent", "--method", "knn", "--k", "1,3", "--sweep-compress", "0,0.2,1", path)
     assert [r["setting"] for r in found] == ["1-nearest, lambda 1", "3-nearest, lambda 1"]
     assert found[0]["value"] == 100 and found[0]["chosen"]["lambda"] == 1
     by_hand = {}

@@ -78,7 +78,7 @@ def test_of_more_rows_than_asked_some_are_shown_and_turns_stand_in_one_line(tmp_
     rows[8]["text"] = ["a", 3]
     path = write(tmp_path / "f.jsonl", rows, embedding=np.random.default_rng(0).normal(size=(9, 3)))
     options = {"inputs": (str(path),), "method": "pca", "output": "m.png", "shape": "who"}
-    some = maps.evaluate(PlotOptions(**options, most=4))
+    some = maps.evaluate(PlotOptions(**options, max_rows=4))
     assert len(some.labels) == len(some.points) == 4 and some.labels == sorted(set(some.labels))
     every = maps.evaluate(PlotOptions(**options))
     assert every.texts == [f"a / {i}" for i in range(8)] + ["['a', 3]"]

@@ -66,7 +66,7 @@ def test_rows_of_an_episode_are_a_list_of_whole_numbers(tmp_path: Path, rows: An
 
 
 def test_episodes_that_nobody_took_are_not_written(tmp_path: Path):
-    options = IntentOptions(inputs=("x",), export_episodes=str(tmp_path / "e.json"), runs=1)
+    options = IntentOptions(inputs=("x",), save_episodes=str(tmp_path / "e.json"), runs=1)
     drawn = Episodes(options)
     drawn.export()
     assert not (tmp_path / "e.json").exists()

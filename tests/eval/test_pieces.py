@@ -411,7 +411,7 @@ def test_a_model_without_snapshots_is_a_point_at_the_step_that_it_tells(tmp_path
 
 def test_a_space_has_measures_without_intervals():
     rows = part(5, label=["a", "a", "b", "b", "b"])
-    options = SpaceOptions(inputs=("x",), most=4, seed=3)
+    options = SpaceOptions(inputs=("x",), max_rows=4, seed=3)
     scores = {score.metric: score.record() for score in space._scores(rows, "s", options)}
     assert {"uniformity", "alignment", "margin", "isotropy"} <= scores.keys()
     for record in scores.values():
@@ -745,7 +745,7 @@ def test_episodes_come_from_a_file_or_from_seeds_and_are_written_as_they_were(tm
     (tmp_path / "deep.json").write_text("[" * 100_000)
     with pytest.raises(DataError, match="not JSON"):
         chosen(episodes=str(tmp_path / "deep.json")).take(["a"], 1)
-    drawn = Episodes(IntentOptions(inputs=("x",), seed=3, runs=2, export_episodes=f"{path}.out"))
+    drawn = Episodes(IntentOptions(inputs=("x",), seed=3, runs=2, save_episodes=f"{path}.out"))
     episodes = drawn.take(list("aabb"), 1)
     assert [e.seed for e in episodes] == [3, 4]
     drawn.export()

@@ -27,7 +27,7 @@ NAMED = Embeddings(
 def trained(quality: probe.Quality, **options: Any) -> probe.Probe:
     parts = Parts(*[Embeddings({"embedding": VECTORS})] * 3)
     grid = InferOptions(
-        inputs=("x",), rates=(0.01, 0.1), decays=(0.0, 0.1), hidden=(0, 2), **options
+        inputs=("x",), lr=(0.01, 0.1), weight_decay=(0.0, 0.1), hidden=(0, 2), **options
     )
     return probe.train(parts, Parts(CLASSES, CLASSES, CLASSES), quality, grid, lambda _: None)
 
@@ -60,7 +60,7 @@ def test_training_ends_when_neither_loss_nor_score_made_progress():
     parts = Parts(*[Embeddings({"embedding": VECTORS})] * 3)
     lost = np.full(60, -1)  # of classes that training lacks: no loss, so no progress
     options = InferOptions(
-        inputs=("x",), rates=(0.01,), decays=(0.0,), hidden=(0,), epochs=50, patience=4
+        inputs=("x",), lr=(0.01,), weight_decay=(0.0,), hidden=(0,), epochs=50, patience=4
     )
     probe.train(parts, Parts(CLASSES, lost, CLASSES), quality, options, lambda _: None)
     assert len(seen) == 1 + 4
@@ -78,7 +78,9 @@ def test_a_decay_means_the_same_for_every_batch():
 
 def test_a_batch_of_more_than_there_are_is_all_of_them():
     right = lambda truth, p: (p.argmax(1) == truth).mean()  # noqa: E731
-    all_of_them, more, fewer = (trained(right, batch=n, epochs=3)(VECTORS) for n in (60, 999, 10))
+    all_of_them, more, fewer = (
+        trained(right, batch_size=n, epochs=3)(VECTORS) for n in (60, 999, 10)
+    )
     np.testing.assert_array_equal(all_of_them, more)
     assert not np.array_equal(all_of_them, fewer)
 
@@ -120,7 +122,8 @@ def test_which_dialogues_are_held_out_depends_on_the_seed_and_none_is_cut_in_two
     held = {}
     for seed in (0, 1):
         train, validation = probe._held_out(
-            NAMED.select(np.arange(60)), InferOptions(inputs=("x",), hold_out=0.4, seed=seed)
+            NAMED.select(np.arange(60)),
+            InferOptions(inputs=("x",), validation_share=0.4, seed=seed),
         )
         held[seed] = set(validation.columns["dialogue_id"])
         assert held[seed].isdisjoint(train.columns["dialogue_id"]) and len(validation) > 0
@@ -141,7 +144,7 @@ def epochs_of(
     loss = lambda *_: losses[min(len(seen), len(losses)) - 1]  # noqa: E731
     monkeypatch.setattr(probe, "cross_entropy", loss)
     options = InferOptions(
-        inputs=("x",), rates=(0.01,), decays=(0.0,), epochs=50, patience=patience
+        inputs=("x",), lr=(0.01,), weight_decay=(0.0,), epochs=50, patience=patience
     )
     parts = Parts(*[Embeddings({"embedding": VECTORS})] * 3)
     probe.train(parts, Parts(CLASSES, CLASSES, CLASSES), quality, options, lambda _: None)
@@ -169,7 +172,9 @@ def test_each_point_is_told_and_trained_on_one_thread():
         return 0.5
 
     parts = Parts(*[Embeddings({"embedding": VECTORS})] * 3)
-    options = InferOptions(inputs=("x",), rates=(0.01, 0.1), decays=(0.0,), hidden=(0, 2), epochs=1)
+    options = InferOptions(
+        inputs=("x",), lr=(0.01, 0.1), weight_decay=(0.0,), hidden=(0, 2), epochs=1
+    )
     with threadpool_limits(2):
         probe.train(parts, Parts(*[CLASSES] * 3), quality, options, told.append)
     assert told == [1] * options.points == [1] * 4
@@ -181,7 +186,7 @@ def test_without_validation_rows_a_share_of_the_training_rows_is_held_out_and_al
 ):
     def parts(columns: list[Record], hold_out: float) -> Parts[Embeddings]:
         path = write(tmp_path / "f.jsonl", columns, embedding=np.ones((len(columns), 2)))
-        return probe.read_probe_parts(InferOptions(inputs=(str(path),), hold_out=hold_out))
+        return probe.read_probe_parts(InferOptions(inputs=(str(path),), validation_share=hold_out))
 
     rows: list[Record] = [{"n": n, "split": "train" if n < 60 else "test"} for n in range(63)]
     found = parts(rows, 0.2)

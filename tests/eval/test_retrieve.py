@@ -46,7 +46,7 @@ def test_of_the_nearest_rows_those_of_the_same_label_are_counted_the_row_itself_
 ):
     rows = [{"label": label} for label in ("a", "a", "b", "b", None)]
     path = write(tmp_path / "near.jsonl", rows, embedding=FAN)
-    records = evaluate("retrieve", "--lists", "nearest", "--neighbours", "1,2,3,9", path)
+    records = evaluate("retrieve", "--lists", "nearest", "--k", "1,2,3,9", path)
     found = {r["metric"]: r for r in records}
     assert list(found) == ["same-of-1", "same-of-2", "same-of-3"]
     # of two: rows 0 and 1 find each other, row 2 row 1 (the lower of two as near), row 3 row 2

@@ -27,7 +27,7 @@ def scored(folder: Path, rows: list[Record], **options: Any) -> Scored:
 def test_all_rows_are_the_deepest_that_is_looked_at_and_none_is_no_label(tmp_path: Path):
     """A row labelled "None" is not of the kind of one without a label."""
     rows = [{"id": i, "label": label} for i, label in enumerate(["None", "a", "a", None, "a"])]
-    asked = {"lists": "nearest", "neighbours": (2, 5, 6), "seed": 3, "name": "n"}
+    asked = {"lists": "nearest", "k": (2, 5, 6), "seed": 3, "name": "n"}
     two, five = scored(tmp_path, rows, **asked).scores
     assert (two.metric, two.each) == ("same-of-2", [0.5, 1, 1, 0.5])
     assert (five.metric, five.each) == ("same-of-5", [0.2, 0.6, 0.6, 0.6])
@@ -40,13 +40,13 @@ def test_all_rows_are_the_deepest_that_is_looked_at_and_none_is_no_label(tmp_pat
 
 
 def test_a_row_alone_is_near_to_itself_and_what_has_no_label_asks_nothing(tmp_path: Path):
-    asked = {"lists": "nearest", "neighbours": (1, 2)}
+    asked = {"lists": "nearest", "k": (1, 2)}
     (alone,) = scored(tmp_path, [{"label": "a"}], **asked).scores
     assert (alone.metric, alone.value, alone.chance) == ("same-of-1", 100, 100)
     assert alone.dataset == str(tmp_path / "r.jsonl")
     for label, depth, says in ((None, 1, "1 row, 0 of them"), ("a", 2, "1 row, 1 of them")):
         with pytest.raises(DataError, match=f"{says} with a label: none to look at"):
-            scored(tmp_path, [{"label": label}], lists="nearest", neighbours=(depth,))
+            scored(tmp_path, [{"label": label}], lists="nearest", k=(depth,))
 
 
 def test_a_query_is_taken_from_its_list_or_else_the_last_is():

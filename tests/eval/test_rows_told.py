@@ -14,7 +14,7 @@ import pytest
 from score_files import Evaluate, Record, score, write
 
 Command = Callable[..., subprocess.CompletedProcess]
-QUICK = ("--rates", "0.1", "--decays", "0", "--epochs", 5)
+QUICK = ("--lr", "0.1", "--weight-decay", "0", "--epochs", 5)
 FEW = ("--shots", 1, "--runs", 2)
 TASKS = {"intent": FEW, "oos": FEW, "act": QUICK, "infer": QUICK}
 METRICS = {"intent": "accuracy", "oos": "accuracy", "act": "samples-f1", "infer": "accuracy"}
@@ -69,7 +69,7 @@ def test_rows_to_learn_from_and_to_test_are_counted_apart_and_repeated_ones_told
 @pytest.mark.parametrize("task", ["intent", "oos"])
 def test_the_episodes_that_were_drawn_are_written(evaluate: Evaluate, tmp_path: Path, task: str):
     path = write(tmp_path / "f.jsonl", rows(), embedding=vectors(rows()))
-    drawn = evaluate(task, path, *FEW, "--export-episodes", tmp_path / "e.json")
+    drawn = evaluate(task, path, *FEW, "--save-episodes", tmp_path / "e.json")
     written = json.loads((tmp_path / "e.json").read_text())["shots"]["1"]
     assert [len(run["train_idx"]) for run in written] == [3, 3]
     given = evaluate(task, path, "--shots", 1, "--episodes", tmp_path / "e.json")
@@ -110,8 +110,8 @@ def test_out_of_scope_is_the_last_of_classes_that_are_alike(evaluate: Evaluate, 
     ("line", "says"),
     [
         ("intent --shots 1 --without nosuch", "--without nosuch: no row has that label"),
-        ("intent --method knn --neighbours 1,99", "--neighbours 99: there are 6 training rows"),
-        ("retrieve --lists nearest --neighbours 2,500", "--neighbours 500: there are 3 rows"),
+        ("intent --method knn --k 1,99", "--k 99: there are 6 training rows"),
+        ("retrieve --lists nearest --k 2,500", "--k 500: there are 3 rows"),
         ("cluster --split none --without nosuch", "--without nosuch: no row has that label"),
     ],
 )

@@ -76,7 +76,7 @@ def test_a_column_that_is_named_is_there(command: Command, file: Path, flag: str
 
 
 def test_of_many_rows_a_sample_is_taken(evaluate: Evaluate, file: Path):
-    assert {r["n"] for r in evaluate("space", "--part", "test", "--most", 10, file)} == {10}
+    assert {r["n"] for r in evaluate("space", "--part", "test", "--max-rows", 10, file)} == {10}
 
 
 def test_the_first_rows_are_drawn_alone_if_so_asked(command: Command, file: Path, tmp_path: Path):

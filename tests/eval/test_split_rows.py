@@ -14,7 +14,7 @@ from score_files import Evaluate, Record, Toy, write
 Command = Callable[..., subprocess.CompletedProcess]
 SPLITS = {"train": 0, "val": 1, "test": 2}
 NAMED = ("--train-split", "train", "--validation-split", "val", "--test-split", "test")
-QUICK = ("--rates", "0.1", "--decays", "0", "--epochs", 5)
+QUICK = ("--lr", "0.1", "--weight-decay", "0", "--epochs", 5)
 FEW = ("--shots", 2, "--runs", 2)
 
 TASKS = {
@@ -121,10 +121,10 @@ def test_an_export_that_exists_is_refused_before_any_run(command: Command, tmp_p
     kept = tmp_path / "episodes.json"
     kept.write_text("mine")
     refused = command(
-        "intent", tmp_path / "no such file", "--export-episodes", kept, *FEW, code=1
+        "intent", tmp_path / "no such file", "--save-episodes", kept, *FEW, code=1
     ).stderr
     assert "episodes.json: exists already" in refused
     assert kept.read_text() == "mine"
-    command("intent", words, *FEW, "--export-episodes", kept, "--overwrite")
+    command("intent", words, *FEW, "--save-episodes", kept, "--overwrite")
     assert list(json.loads(kept.read_text())["shots"]) == ["2"]
     assert not list(tmp_path.glob(".*.tmp")), "it is written aside and renamed"

@@ -10,7 +10,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ from zlib import crc32
 import numpy as np
 import orjson
 import pytest
+from at_work import await_content
 from score_files import Evaluate, Record, Toy, score, write
 
 from dialtools.eval import suite
@@ -33,7 +33,7 @@ task = "infer"
 name = "One"
 file = "one"
 metrics = ["accuracy"]
-options = { label = "label", rates = [0.01], decays = [0.0], epochs = 5 }
+options = { label = "label", lr = [0.01], weight-decay = [0.0], epochs = 5 }
 [set.published]
 BERT = [60.0]
 "Other model" = [70.5]
@@ -43,7 +43,7 @@ task = "infer"
 name = "Two"
 file = "two"
 metrics = ["accuracy"]
-options = { label = "label", rates = [0.01], decays = [0.0], epochs = 5 }
+options = { label = "label", lr = [0.01], weight-decay = [0.0], epochs = 5 }
 [set.published]
 BERT = [80.0]
 
@@ -106,7 +106,7 @@ def test_a_suite_scores_what_the_tasks_score(
 ):
     records = evaluate("suite", mine, folders[0])
     one = evaluate(
-        "infer", folders[0] / "one.jsonl", "--rates", "0.01", "--decays", 0, "--epochs", 5
+        "infer", folders[0] / "one.jsonl", "--lr", "0.01", "--weight-decay", 0, "--epochs", 5
     )
     assert of(records, task="infer", dataset="One")["value"] == score(one, "accuracy")["value"]
     few = evaluate("intent", folders[0] / "one.jsonl", "--runs", 3)
@@ -199,15 +199,6 @@ settings = ["1-shot", "5-shot"]
 metrics = ["accuracy"]
 options = { runs = 1000, shots = [1, 2, 3, 4, 5] }
 """
-
-
-def await_content(path: Path, writer: subprocess.Popen) -> None:
-    """Wait until something stands in a file, or its writer has ended, for two minutes at most."""
-    end = time.monotonic() + 120
-    while writer.poll() is None and time.monotonic() < end:
-        if path.exists() and path.stat().st_size:
-            return
-        time.sleep(0.002)
 
 
 def test_a_stopped_suite_scores_no_finished_data_set_again(
@@ -360,7 +351,7 @@ def one_set(*changes: str, task: str = "infer", file: str = "one") -> str:
         (one_set().replace("title='x'\n", ""), "bad.toml: no 'title'"),
         (one_set("metric=['accuracy']"), "did you mean metrics?"),
         (one_set("[set.published]", "B=[1.0, 2.0]"), "B has 2 numbers"),
-        (one_set("options={ratse=[1.0]}"), "did you mean rates"),
+        (one_set("options={epohcs=1}"), "did you mean epochs"),
         (one_set("metrics=['acuracy']", "options={epochs=1}"), "there are all accuracy"),
     ],
 )

@@ -144,7 +144,7 @@ def test_a_suite_writes_nothing_that_it_names_itself(
     command: Callable[..., subprocess.CompletedProcess], tmp_path: Path
 ):
     (tmp_path / "f.jsonl").write_text('{"label":"a","split":"test","embedding":[1,0]}\n')
-    for option in (f'export-episodes = "{tmp_path / "e"}"', 'fail-under = ["accuracy=99"]'):
+    for option in (f'save-episodes = "{tmp_path / "e"}"', 'fail-under = ["accuracy=99"]'):
         second = f"{SECOND}\noptions = {{{option}}}".replace("sts", "intent")
         (tmp_path / "s.toml").write_text(suite(second=second))
         said = command("suite", tmp_path / "s.toml", tmp_path, "--task", "intent", code=2).stderr

@@ -128,7 +128,8 @@ def test_shots_are_those_of_the_method_and_metrics_of_a_curve_those_of_its_tasks
     assert len(scope) % 2 == 0 and [name[:7] for name in scope[:2]] == ["1-shot ", "2-shot "]
     assert CurveOptions(**ONE, oos="o", shots=(1, 2)).metrics == scope
     assert (
-        ActOptions(**ONE, hidden=(0, 1), rates=(0.1, 0.2, 0.3), decays=(0, 1, 2, 3, 4)).points == 30
+        ActOptions(**ONE, hidden=(0, 1), lr=(0.1, 0.2, 0.3), weight_decay=(0, 1, 2, 3, 4)).points
+        == 30
     )
 
 

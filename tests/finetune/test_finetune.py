@@ -13,7 +13,6 @@ import re
 import shlex
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import PIPE
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from at_work import await_content
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
@@ -286,20 +286,11 @@ def job_line(scripts: Path, model: Path, records: Path, out: Path, *more: object
     return [str(scripts / "dial-eval"), "finetune", *map(str, words)]
 
 
-def wait_for(path: Path, process: subprocess.Popen) -> None:
-    """Wait until a file has content, or the process is gone."""
-    end = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < end:
-        if path.exists() and path.stat().st_size:
-            return
-        time.sleep(0.002)
-
-
 def kill_after_a_run(line: list[str], out: Path, environment: dict[str, str]) -> Path:
     """Start a job and kill it once a run of it is kept; return the folder of what is kept."""
     process = subprocess.Popen(line, stdout=PIPE, stderr=PIPE, env=environment)
     partial = Path(f"{out}.partial")
-    wait_for(partial / "pieces.jsonl", process)
+    await_content(partial / "pieces.jsonl", process)
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=120)
     return partial
@@ -382,7 +373,7 @@ def test_a_terminated_job_says_how_far_it_came_and_two_runs_do_not_mix(
     out = tmp_path / "out.jsonl"
     line = job_line(scripts, model, intents, out, "--runs", 500)
     process = subprocess.Popen(line, stdout=PIPE, stderr=PIPE, env=environment)
-    wait_for(tmp_path / "out.jsonl.partial" / "pieces.jsonl", process)
+    await_content(tmp_path / "out.jsonl.partial" / "pieces.jsonl", process)
     second = finetune(*line[2:], "--resume", code=1)
     assert "another run is at work here" in second.stderr
     assert len(second.stderr.splitlines()) == 1

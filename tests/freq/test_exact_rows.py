@@ -76,13 +76,13 @@ def weights(run: Freq) -> list[tuple[str, float]]:
 
 
 def test_a_frequency_record_has_text_count_share_rank_and_weight(freq):
-    run = freq({"a.jsonl": PAIRS}, weighting="inverse")
+    run = freq({"a.jsonl": PAIRS}, weights="inverse")
     assert counts(run) == [
         {"text": "yes", "count": 2, "share": 2 / 3, "rank": 1, "weight": 0.5},
         {"text": "no", "count": 1, "share": 1 / 3, "rank": 2, "weight": 1.0},
     ]
     assert run.closing_line() == "3 texts, 2 distinct; dropped 1: 1 empty"
-    each = counts(freq({"a.jsonl": PAIRS}, weighting="none", unit="record", rank=False))
+    each = counts(freq({"a.jsonl": PAIRS}, weights="none", unit="record", rank=False))
     assert sorted((r["text"], r["count"]) for r in each) == [("no", 1), ("yes", 3)]
     assert all(list(r) == ["text", "count", "share", "weight"] for r in each)
 
@@ -132,7 +132,7 @@ def test_frequencies_of_shards_add_up(freq):
 
 
 def test_records_are_weighed_by_what_the_input_or_a_file_counts(freq):
-    by_turn = {"weighting": "inverse", "annotate": True}
+    by_turn = {"weights": "inverse", "annotate": True}
     assert weights(freq({"a.jsonl": PAIRS}, **by_turn)) == [
         ("yes", 0.5),
         ("yes", 0.5),
@@ -144,7 +144,7 @@ def test_records_are_weighed_by_what_the_input_or_a_file_counts(freq):
     run = freq({"counts.jsonl": known, "a.jsonl": PAIRS}, **by_turn)
     assert [weight for _, weight in weights(run)] == [1 / 8] * 3 + [1, 1]
     assert (run.unseen, run.closing_line()) == (2, "5 records weighed; 2 not in --counts")
-    scaled = freq({"counts.jsonl": known, "a.jsonl": PAIRS}, mean_one=True, **by_turn)
+    scaled = freq({"counts.jsonl": known, "a.jsonl": PAIRS}, weights_mean_one=True, **by_turn)
     assert [weight for _, weight in weights(scaled)] == [1] * 3 + [8, 8]
 
 
@@ -513,7 +513,7 @@ def test_options_that_only_look_alike_are_taken():
         {"merge": True},
         {"counts": "-", "annotate": True, "inputs": ("a",)},
         {"log_base": 2.0},
-        {"weighting": "sqrt"},
+        {"weights": "sqrt"},
     ):
         assert FreqOptions(**options).summary is False
     assert FreqOptions(plot="x.svg").summary and FreqOptions(summary=True).summary

@@ -42,7 +42,7 @@ def talks(n: int, *, first: int = 0) -> list[dict]:
 
 
 def told(texts: list[str]) -> Counter[str]:
-    return Counter(normalise(text, ("lower", "space")) for text in texts)
+    return Counter(normalise(text, ("case", "space")) for text in texts)
 
 
 def of_turns(dialogues: list[dict]) -> Counter[str]:
@@ -113,15 +113,17 @@ def test_annotate_gives_the_input_back_in_its_order_with_its_weights(freq, scrip
     pairs, weighed = read(data), read(freq("-q", "--annotate", data=data).stdout)
     counts = told(list(slow_counts.responses(pairs).elements()))
     assert [{k: v for k, v in r.items() if k != "weight"} for r in weighed] == pairs
-    irf = [1 / (log(counts[normalise(p["response"], ("lower", "space"))]) + 1) for p in pairs]
+    irf = [1 / (log(counts[normalise(p["response"], ("case", "space"))]) + 1) for p in pairs]
     assert [r["weight"] for r in weighed] == pytest.approx(irf)
     (tmp_path / "pairs").write_bytes(data)
     freq("-q", "--field", "response", "--from", to, "pairs", "-o", "counts.parquet")
     again = read(freq("-q", "--annotate", "--counts", "counts.parquet", data=data).stdout)
     assert again == weighed
-    other = read(freq("-q", "--annotate", "--weighting", "inverse", "--mean-one", data=data).stdout)
+    other = read(
+        freq("-q", "--annotate", "--weights", "inverse", "--weights-mean-one", data=data).stdout
+    )
     assert sum(r["weight"] for r in other) / len(other) == pytest.approx(
-        sum(1 / counts[normalise(p["response"], ("lower", "space"))] for p in pairs)
+        sum(1 / counts[normalise(p["response"], ("case", "space"))] for p in pairs)
         / len(pairs)
         * counts.total()
         / len(counts),
@@ -146,7 +148,7 @@ def test_annotate_replaces_a_weight_and_touches_nothing_else(freq):
     data = (
         b'{"x": 1.50, "text":"a","weight":9}\n{"text":"\\u0061"}\n{"text":"b", "y":{"weight":1}}\n'
     )
-    found = freq("-q", "--annotate", "--weighting", "inverse", data=data).stdout.splitlines()
+    found = freq("-q", "--annotate", "--weights", "inverse", data=data).stdout.splitlines()
     assert found == [  # a name that stood twice would be read in two ways
         b'{"x":1.5,"text":"a","weight":0.5}',
         b'{"text":"\\u0061","weight":0.5}',
@@ -159,7 +161,7 @@ def test_annotate_replaces_a_weight_and_touches_nothing_else(freq):
 def test_a_text_that_counts_do_not_hold_has_frequency_one_and_is_told(freq, tmp_path):
     (tmp_path / "counts.jsonl").write_bytes(b'{"text":"a","count":8}\n')
     done = freq(
-        *shlex.split("--annotate --counts counts.jsonl --weighting inverse"),
+        *shlex.split("--annotate --counts counts.jsonl --weights inverse"),
         data=b'{"text":"A"}\n{"text":"new"}\n',
     )
     assert [r["weight"] for r in rows(done.stdout)] == [0.125, 1]
@@ -260,7 +262,9 @@ def test_nothing_and_one_record_are_no_trouble(freq, tmp_path):
     ]
 
 
-@pytest.mark.parametrize("flag", ["--no-rank", "--weighting=sqrt", "--smooth=1", "--mean-one"])
+@pytest.mark.parametrize(
+    "flag", ["--no-rank", "--weights=sqrt", "--smooth=1", "--weights-mean-one"]
+)
 def test_a_summary_has_no_ranks_and_no_weights(freq, flag: str):
     name = flag.partition("=")[0]
     told = freq("--summary", flag, code=2).stderr.decode()

@@ -28,7 +28,7 @@ def test_a_column_is_normalised_as_its_texts_are(texts, steps, before, after):
 
 def test_blanks_at_the_ends_and_side_by_side_are_found_in_a_column():
     texts = [" a ", "a  b", " a", "a ", "ab", " ", "  ", "", "a b c", "é  é", "a\tb", "A B"]
-    column = normalised(pa.array(texts), ("lower", "space")).to_pylist()
+    column = normalised(pa.array(texts), ("case", "space")).to_pylist()
     assert column == [" ".join(text.lower().split()) for text in texts]
 
 
@@ -42,8 +42,8 @@ def test_normalising_twice_is_normalising_once(text):
 @pytest.mark.parametrize(
     ("steps", "becomes"),
     [
-        (("lower", "space"), "yes, at 10:30 !"),
-        (("lower", "punct", "space"), "yes at 1030"),
+        (("case", "space"), "yes, at 10:30 !"),
+        (("case", "punct", "space"), "yes at 1030"),
         (("digits",), "  Yes,\tat 0:0 ! "),
         ((), "  Yes,\tat 10:30 ! "),
     ],

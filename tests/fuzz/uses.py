@@ -68,16 +68,16 @@ def groups(line: str) -> Groups:
 TABLE = "--text-column text --dialogue-column dialogue_id --speaker-column speaker"
 PAIRS = (
     "--kind self|--window 1,2|--window all|--min-words 2|--merge-speaker|--min-turns 2|--follow 2"
-    "|--reader tod-bert|--lower|--dedupe|--sample 0.5|-v|--speaker user|-n 5"
+    "|--reader tod-bert|--lower|--distinct|--sample 0.5|-v|--speaker user|-n 5"
     "|--min-words 3 --words-of joined|--session-gap 5m|--drop-speaker Kim"
     "|--speaker-map user=system,*=user|--speaker-prefix|--html|--min-words 1 --words-by characters"
     "|--to arrow -o out/o.arrow|--to parquet -o out/o.parquet|-o out/o.jsonl|--dry-run|-j 2"
     "|--split train=0.5,dev=0.5 -o out/{split}.jsonl"
 )
 FREQ = (
-    "--unit record|--top 3|--no-rank|--summary|--summary --json|--weighting sqrt --smooth 1|-j 1"
-    "|--normalize punct,digits|--mean-one|--field text|--annotate|--to arrow -o out/o.arrow"
-    "|--to parquet -o out/o.parquet|-n 7|--memory 100MB|--normalize none"
+    "--unit record|--top 3|--no-rank|--summary|--summary --json|--weights sqrt --smooth 1|-j 1"
+    "|--ignore punct,digits|--weights-mean-one|--field text|--annotate|--to arrow -o out/o.arrow"
+    "|--to parquet -o out/o.parquet|-n 7|--memory 100MB|--ignore none"
 )
 AUGMENT = (
     "--top-k 2|--save-book out/book.json|--save-templates out/t.jsonl|--typed|--no-fill|-n 20"
@@ -100,7 +100,7 @@ TRAIN = (
 SMALL = "--hidden 64 --layers 1 --vocab-size 300 --threads 1 --device cpu"
 MODEL = "--model model --threads 1 --device cpu"
 FEW = "--runs 2 --shots 1,2"
-PROBE = "--epochs 2 --rates 0.01 --decays 0"
+PROBE = "--epochs 2 --lr 0.01 --weight-decay 0"
 SCORES = "--json|-o out/s.jsonl|--no-each|--fail-under accuracy=50|--part test|--name x"
 TUNE = f"{MODEL} --shots 2 --runs 1 --max-length 8 --epochs 1"
 
@@ -132,7 +132,7 @@ USES = (
         weight=0.7,
     ),
     Use(
-        f"dial-train --max-steps 1 --validate {{side}} -o out/m {SMALL}",
+        f"dial-train --max-steps 1 --validation {{side}} -o out/m {SMALL}",
         "pairs",
         TRAIN,
         "pairs",
@@ -171,13 +171,15 @@ USES = (
     Use("dial-eval route --assigned split", "embeddings", f"--none test|--group id|{SCORES}"),
     Use("dial-eval sts", "text_embeddings", SCORES, weight=1.5),
     Use("dial-eval entail", "triplet_embeddings", SCORES),
-    Use("dial-eval space", "embeddings", "--most 9|--label split|-v", weight=1.5),
+    Use("dial-eval space", "embeddings", "--max-rows 9|--label split|-v", weight=1.5),
     Use(
         "dial-eval plot --method pca --vectors embedding -o out/p.html",
         "embeddings",
         "--coordinates out/c.jsonl",
     ),
-    Use("dial-eval plot --method pca -o out/p.svg", "embeddings", "--most 9", few=40, weight=0.2),
+    Use(
+        "dial-eval plot --method pca -o out/p.svg", "embeddings", "--max-rows 9", few=40, weight=0.2
+    ),
     Use(
         "dial-eval compare --resamples 100 {side}",
         "scores",

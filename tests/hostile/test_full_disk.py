@@ -54,7 +54,7 @@ def test_a_file_that_grows_too_large_is_named_and_goes(installed, talk, tmp_path
     ("line", "side", "main"),
     [
         (
-            "dialtools cluster --clusters 2 --summary side.csv e.jsonl -o main.jsonl",
+            "dialtools cluster --clusters 2 --save-summary side.csv e.jsonl -o main.jsonl",
             "side",
             "main.jsonl",
         ),

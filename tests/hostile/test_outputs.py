@@ -66,11 +66,11 @@ def test_two_outputs_in_one_file_are_refused(run):
 def test_a_suite_file_cannot_write_where_it_likes(run, tmp_path):
     (tmp_path / "evil.toml").write_text(
         'title = "t"\n[[set]]\ntask = "intent"\nname = "n"\nfile = "e"\nmetrics = ["accuracy"]\n'
-        'settings = [""]\noptions = {"export-episodes" = "mine.txt", overwrite = true}\n'
+        'settings = [""]\noptions = {"save-episodes" = "mine.txt", overwrite = true}\n'
     )
     (tmp_path / "e.jsonl").write_text('{"text":"a","label":"x","split":"train","embedding":[1]}\n')
     code, said = run("dial-eval suite evil.toml .")
-    assert (code, "a suite may not set 'export-episodes'" in said) == (2, True)
+    assert (code, "a suite may not set 'save-episodes'" in said) == (2, True)
     assert (tmp_path / "mine.txt").read_text() == "years of work\n"
 
 

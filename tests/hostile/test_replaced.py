@@ -141,7 +141,7 @@ def test_what_has_come_meanwhile_is_not_replaced_unasked(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "code"), [("--freeze 3", 2), ("--window 7", 1), ("--validate m/config.json", 1)]
+    ("wrong", "code"), [("--freeze 3", 2), ("--window 7", 1), ("--validation m/config.json", 1)]
 )
 def test_a_training_that_cannot_begin_leaves_nothing_in_the_way_of_the_next(
     run: Run, tmp_path: Path, wrong: str, code: int

@@ -109,7 +109,7 @@ def test_skipping_what_has_no_slots_skips_no_test_row_and_makes_none(tmp_path: P
     assert ("hello", None) not in found and ("go to rome", True) in found
 
 
-@pytest.mark.parametrize("flags", [("--kind", "self"), ("--dedupe",)])
+@pytest.mark.parametrize("flags", [("--kind", "self"), ("--distinct",)])
 def test_a_sample_of_distinct_pairs_is_a_share_of_those_in_any_order(
     mined: Callable[..., list[bytes]], flags: tuple[str, ...]
 ):

@@ -162,7 +162,7 @@ def reason(pair: dict, talk: dict, options: PairOptions) -> str | None:
     said = [turn.get("speaker") for turn in turns]
     name = talk.get("id") or "\n".join(turn["text"] for turn in turns)
     known_by = f"{name}\t{pair['turn']}\t{pair['window']}"
-    if options.dedupe:  # what comes again shares its lot
+    if options.distinct:  # what comes again shares its lot
         known_by = "\n".join([*pair["context"], pair["response"]])
     reasons = {
         "short": any(len(text.split()) < options.min_words for text in texts),
@@ -184,7 +184,7 @@ def reason(pair: dict, talk: dict, options: PairOptions) -> str | None:
             "inner": st.just(True),
             "sample": st.just(0.7),
             "seed": st.integers(1, 3),
-            "dedupe": st.just(True),
+            "distinct": st.just(True),
         },
     ),
 )
@@ -201,7 +201,7 @@ def test_every_pair_is_kept_or_dropped_for_the_first_reason_there_is(corpus, fil
     kept = [{k: v for k, v in pair.items() if k != "domain"} for pair, why in every if why is None]
     dropped = Counter(why for _, why in every if why)
     dropped[WITHOUT_TEXT] = sum(not turn["text"] for talk in corpus for turn in talk["turns"])
-    if options.dedupe:
+    if options.distinct:
         alike = [(pair["context"], pair["response"]) for pair in kept]
         firsts = [pair for i, pair in enumerate(kept) if alike.index(alike[i]) == i]
         dropped["duplicate"] = len(kept) - len(firsts)
@@ -214,7 +214,7 @@ def test_every_pair_is_kept_or_dropped_for_the_first_reason_there_is(corpus, fil
 def test_of_identical_pairs_the_first_stays_and_what_only_looks_alike_is_another():
     talks = (["a", "b", "c"], ["a", "b"], ["a", "c"], ["a b", "c"], ["a", "b c"])
     corpus = [as_dialogue(texts, str(i)) for i, texts in enumerate(talks)]
-    rows = mined(corpus, window=(1, 2), dedupe=True)
+    rows = mined(corpus, window=(1, 2), distinct=True)
     assert [(r["dialogue_id"], r["context"], r["response"]) for r in rows] == [
         ("0", ["a"], "b"),
         ("0", ["b"], "c"),
@@ -223,14 +223,14 @@ def test_of_identical_pairs_the_first_stays_and_what_only_looks_alike_is_another
         ("3", ["a b"], "c"),
         ("4", ["a"], "b c"),
     ]
-    assert mined(corpus, window=(1, 2), dedupe=True, limit=4) == rows[:4]
+    assert mined(corpus, window=(1, 2), distinct=True, limit=4) == rows[:4]
 
 
 def test_pairs_of_texts_that_hold_what_joins_texts_are_told_apart():
     talks = (["a", "b", "c"], ["a\0b", "c"], ["a\0\0b", "c"], ["a\0\1b", "c"], ["a", "\1b", "c"])
     corpus = [as_dialogue(texts, str(i)) for i, texts in enumerate(talks)]
     every = mined(corpus, window=(1, 2))
-    assert len(every) == 9 and mined(corpus * 2, window=(1, 2), dedupe=True) == every
+    assert len(every) == 9 and mined(corpus * 2, window=(1, 2), distinct=True) == every
 
 
 def test_what_is_read_depends_on_the_kind(tmp_path: Path):
@@ -301,8 +301,8 @@ def test_the_first_of_equal_pairs_and_the_first_n_are_those_of_the_input_whateve
     assert {part for _, _, part in firsts} == {*shares} and parts.index("dev") < 20
     split = {"split": tuple(f"{k}={v}" for k, v in shares.items()), "output": "{split}"}
     for options, expected in (
-        ({"dedupe": True}, firsts),
-        ({"dedupe": True, "limit": 9}, firsts[:9]),
+        ({"distinct": True}, firsts),
+        ({"distinct": True, "limit": 9}, firsts[:9]),
         ({"limit": 15}, [(i, turn, part) for part, i, _, turn in every[:15]]),
     ):
         chosen, tally = PairOptions(**split, **options), Tally()
@@ -341,9 +341,9 @@ def test_dialogues_of_just_the_least_number_of_turns_stay():
 
 @settings(max_examples=25)
 @given(CORPUS, st.booleans(), st.sampled_from([None, 0.5]))
-def test_the_arrow_lane_carries_what_the_json_lane_carries(corpus, dedupe, sample):
+def test_the_arrow_lane_carries_what_the_json_lane_carries(corpus, distinct, sample):
     talks = [as_dialogue(t, str(i)) for i, t in enumerate(corpus)]
-    options = {"window": (1, 2), "dedupe": dedupe, "sample": sample, "follow": 2}
+    options = {"window": (1, 2), "distinct": distinct, "sample": sample, "follow": 2}
     batches = pieces(talks, lines=False, **options)
     chunks = [Chunk("x", 1, "arrow", piece.payload) for piece in batches]
     arrow = [record for chunk in chunks for _, record in records(chunk, Policy())]
@@ -615,7 +615,7 @@ def test_any_number_of_jobs_gives_the_same_bytes(tmp_path: Path, scripts: Path, 
             r"turns\[1\].text: expected a string, got a number",
         ),
         ({"turns": [1]}, r"turns\[0\]: expected a string or an object, got a number"),
-        ({"messages": [{"role": "user"}]}, r'messages\[0\]: no "text"; there are role'),
+        ({"messages": [{"role": "user"}]}, r'messages\[0\]: no "text" or .*; there are role'),
     ],
 )
 def test_a_record_that_is_no_dialogue_says_which_field(record: dict, says: str):
@@ -784,7 +784,7 @@ def test_texts_are_lower_cased_where_that_is_asked_for():
 
 def test_a_digest_of_a_pair_has_16_bytes_as_help_says():
     chunk = Chunk("x", 1, "rows", [as_dialogue(["a", "b", "c"])])
-    digests = mine_chunk(chunk, options=PairOptions(dedupe=True), lines=True).digests
+    digests = mine_chunk(chunk, options=PairOptions(distinct=True), lines=True).digests
     assert [len(digest) for digest in digests or ()] == [16, 16]
 
 
@@ -937,22 +937,24 @@ def test_the_closing_line_names_the_speakers_without_a_role_only_when_asked():
     assert told.startswith(f"{line}; speakers not in --speaker-map: 2 turns of bot, 1 turn of s0")
 
 
-@pytest.mark.parametrize("options", [{}, {"dedupe": True}, {"kind": "dialogue"}])
+@pytest.mark.parametrize("options", [{}, {"distinct": True}, {"kind": "dialogue"}])
 def test_a_limit_holds_over_all_chunks(options: dict):
     chunks = [Chunk("x", i, "rows", [as_dialogue(["a", "b", str(i)], str(i))]) for i in range(4)]
     every = [row for chunk in chunks for row in mined(chunk.data, **options)]
     distinct = {json.dumps([r.get("context"), r.get("response"), r.get("turns")]): r for r in every}
-    kept = list(distinct.values()) if "dedupe" in options else every
+    kept = list(distinct.values()) if "distinct" in options else every
     for limit in (1, 2, 3, 4, 9):
         tally, own = Tally(), PairOptions(limit=limit, **options)
         rows = rows_of(mine(chunks, own, lines=True, policy=Policy(), tally=tally))
-        if "dedupe" in options:
+        if "distinct" in options:
             assert len(rows) == tally.kept == min(limit, len(kept))
         else:
             assert rows == kept[:limit] and tally.kept == len(rows)
 
 
-@pytest.mark.parametrize("options", [{"limit": 4}, {"dedupe": True}, {"kind": "self", "limit": 3}])
+@pytest.mark.parametrize(
+    "options", [{"limit": 4}, {"distinct": True}, {"kind": "self", "limit": 3}]
+)
 def test_some_rows_of_a_batch_are_those_of_lines_and_views_of_the_same_texts(options: dict):
     talks = [as_dialogue(["a", "b", "c"], str(i)) | {"domain": str(i)} for i in range(3)]
     (every,) = pieces(talks, lines=False)
@@ -1227,7 +1229,7 @@ def test_options_that_contradict_each_other_are_refused(options: dict, says: str
     ("flags", "says"),
     [
         ("--kind dialogue --window 2", "--window goes with --kind consecutive"),
-        ("--kind utterance --dedupe", "--dedupe has no meaning beside --kind dialogue or"),
+        ("--kind utterance --distinct", "--distinct has no meaning beside --kind dialogue or"),
         ("--kind self --follow 1", "--follow goes with --kind consecutive"),
         ("--kind entailment --speaker u", "--speaker goes with --kind consecutive or self or"),
         ("--kind entailment --min-turns 1", "--min-turns has no meaning beside --kind"),
@@ -1254,7 +1256,7 @@ def test_options_that_only_look_alike_are_taken():
     for options in (
         {"kind": "dialogue", "min_turns": 2, "sample": 0.5},
         {"kind": "self", "speaker": "u", "min_turns": 1, "merge_speaker": True},
-        {"kind": "entailment", "min_words": 1, "dedupe": True, "lower": True},
+        {"kind": "entailment", "min_words": 1, "distinct": True, "lower": True},
         {"reader": "tod-bert", "min_turns": 1},
     ):
         assert PairOptions(**options).shares == {}

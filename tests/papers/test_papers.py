@@ -112,7 +112,7 @@ def suites(tmp_path_factory) -> Path:
     for path in (ROOT / "papers/suites").glob("*.toml"):
         shutil.copy(path, folder)
     shipped = (ROOT / "dialtools/eval/suites/diaeval.toml").read_text()
-    grid = "rates = [0.1], decays = [0.0], epochs = 2"
+    grid = "lr = [0.1], weight-decay = [0.0], epochs = 2"
     (folder / "diaeval.toml").write_text(shipped.replace('"next" }', f'"next", {grid} }}'))
     return folder
 

@@ -127,8 +127,8 @@ WORK = [
     (16, "jsonl.zst", "dial-pairs", "plain.txt"),
     (3, "jsonl", "dial-pairs", "--kind", "dialogue", *FILES, "rows.csv"),
     (3, "jsonl", "dial-freq", *FILES, "plain.txt"),
-    (2, "arrow", "dial-freq", *FILES, "--weighting", "sqrt", "--mean-one", "--top", "20"),
-    (2, "parquet", "dial-freq", "plain.jsonl", "--normalize", "none", "--smooth", "1"),
+    (2, "arrow", "dial-freq", *FILES, "--weights", "sqrt", "--weights-mean-one", "--top", "20"),
+    (2, "parquet", "dial-freq", "plain.jsonl", "--ignore", "none", "--smooth", "1"),
     (3, "jsonl", "dial-augment", "--no-fill", "--typed", *FILES),
 ]
 
@@ -289,7 +289,7 @@ def test_an_input_is_known_by_its_content_not_by_where_it_lies(run: Run, corpus:
 WHOLE = [
     ("dial-pairs", "stdin"),
     ("dial-pairs", "of all parts", "plain.jsonl", "--limit", "9", "-o", "x.arrow"),
-    ("dial-pairs", "--dedupe", "plain.jsonl", "--dedupe", "-o", "x.arrow"),
+    ("dial-pairs", "--distinct", "plain.jsonl", "--distinct", "-o", "x.arrow"),
     ("dial-pairs", "--kind self", "plain.jsonl", "--kind", "self", "-o", "x.arrow"),
     ("dial-pairs", "columns", "plain.jsonl", "--kind", "dialogue", "-o", "x.arrow"),
     ("dial-pairs", "manifest beside it", "plain.jsonl"),

@@ -42,7 +42,7 @@ def test_a_run_tells_its_time_after_its_first_steps_and_a_dry_run_tells_it_too(
 
 
 def test_a_dry_run_counts_the_validations(train: Train, pairs: Path, tmp_path: Path):
-    run = ("--max-steps", 60, "--threads", 1, "--validate", pairs, "--batch-size", 8)
+    run = ("--max-steps", 60, "--threads", 1, "--validation", pairs, "--batch-size", 8)
     planned = train(*run, "-o", tmp_path / "m", "--dry-run", pairs).stdout.decode()
     assert re.search(rf"^time +{TOLD}$", planned, re.MULTILINE) and "1 validation" in planned
 

@@ -102,7 +102,7 @@ def test_batches_of_one_kind_are_told_apart_by_what_the_pairs_say(tmp_path: Path
     assert all(len(kind) == 1 for kind in kinds) and kinds.count({"self"}) > 1
 
 
-@pytest.mark.parametrize("flags", [("--hold", "1"), ("--guide-floor", "0.8")])
+@pytest.mark.parametrize("flags", [("--hold-weight", "1"), ("--guide-floor", "0.8")])
 def test_a_fresh_encoder_is_nothing_to_hold_on_to(train: Train, pairs, tmp_path, flags):
     done = train(*flags, "-o", tmp_path / "m", pairs, code=2)
     assert b"needs --model" in done.stderr and done.stderr.count(b"\n") <= 2

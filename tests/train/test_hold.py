@@ -1,4 +1,4 @@
-"""--hold: texts of the pairs stay where the start has them, while something else is learnt."""
+"""--hold-weight: texts of the pairs stay where the start has them, while others are learnt."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_table_made_of_a_transformer_is_held_to_the_transformer(
     model: Path, pairs: Path, train: Train, tmp_path: Path
 ):
     done = train(
-        *("--model", model, "--encoder", "static", "--hidden", 64, "--hold", 5, "--dry-run"),
+        *("--model", model, "--encoder", "static", "--hidden", 64, "--hold-weight", 5, "--dry-run"),
         *("-o", tmp_path / "m", pairs),
         small=False,
     )
@@ -104,7 +104,7 @@ def test_a_run_that_holds_on_strays_less_and_learns(
     run = ("--model", model, *RUN, pairs)
     train(*run, "-o", tmp_path / "free", small=False)
     for weight in (1, 50):
-        train(*run, "--hold", weight, "-o", tmp_path / str(weight), small=False)
+        train(*run, "--hold-weight", weight, "-o", tmp_path / str(weight), small=False)
     card = (tmp_path / "50" / "README.md").read_text()
     assert f"Texts were held where `{model}` has them (weight 50)." in card
     log = {weight: steps(tmp_path / str(weight) / "train-log.jsonl") for weight in (1, 50)}
@@ -123,7 +123,7 @@ def test_broken_off_kept_and_split_among_processes_it_is_the_same(
     table = ("--encoder", "static", "--hidden", 64, "--vocab-size", 300, "--max-steps", 10)
     train(*table, "-o", tmp_path / "start", pairs, small=False)
     start = ("--model", tmp_path / "start")  # which has no dropout, drawn by each process anew
-    run = (*start, *RUN, "--hold", 5, "--checkpoint-every", 5, pairs)
+    run = (*start, *RUN, "--hold-weight", 5, "--checkpoint-every", 5, pairs)
     train(*run, "-o", tmp_path / "whole", small=False)
     broken = tmp_path / "broken"
     line = [str(scripts / "dial-train"), *map(str, run), "-o", str(broken)]

@@ -57,7 +57,7 @@ def test_pairs_that_are_not_similar_are_negatives_and_what_pairsupcon_tells_apar
     """PairSupCon: DSE's loss over similar pairs alone, and -log softmax(W [u; v; |u - v|])."""
     store = stored([FLAGGED], tmp_path, encoder)
     assert store.similar.tolist() == [1, 0, 1, 0]
-    options = contrast_options(loss="hard-negative", classify=classify)
+    options = contrast_options(loss="hard-negative", classify_weight=classify)
     objective = Contrast(setting(store, encoder, options))
     batch = objective.collate(np.arange(4), step=0)
     vectors = torch.randn(len(batch.place), 64, generator=torch.Generator().manual_seed(0))
@@ -87,7 +87,7 @@ def test_a_batch_without_a_similar_pair_has_no_contrast(encoder: Encoder, tmp_pa
     assert objective.loss(torch.randn(len(batch.place), 64), batch, {}).item() == 0
     alike = stored([[pair("a", "b"), pair("c", "d")]], tmp_path, encoder)
     with pytest.raises(DataError, match="all pairs are similar"):
-        Contrast(setting(alike, encoder, contrast_options(classify=1.0)))
+        Contrast(setting(alike, encoder, contrast_options(classify_weight=1.0)))
 
 
 # words hidden beside a contrast
@@ -100,7 +100,7 @@ TALKS = [
 ]
 JOINT: dict[str, Any] = {
     **{"loss": "dot", "head": "none", "temperature": 1.0, "mask_false_negatives": False},
-    **{"weights": "none", "mask_share": 0.4, "mask_most": 20},
+    **{"weights": "none", "mask_share": 0.4, "max_masked": 20},
 }
 
 

@@ -120,7 +120,7 @@ def test_templates_are_contrasted_by_prefixes(encoder: Encoder, tmp_path: Path):
     taus, shares = (0.1, 0.2, 0.3), (1.0, 0.5, 0.7)
     options = TemplateOptions(
         **dict(zip(("temperature", "template_temperature", "pair_temperature"), taus, strict=True)),
-        **dict(zip(("utterance_share", "template_share", "pair_share"), shares, strict=True)),
+        **dict(zip(("utterance_weight", "template_weight", "pair_weight"), shares, strict=True)),
         head="none",
         mask_false_negatives=False,
         pair_negatives="both",

@@ -119,14 +119,14 @@ def test_what_an_objective_adds_is_drawn_from_the_seed_alone(
     rows = [pair("a", "b", similar=i % 2 == 0) for i in range(2)]
     store = stored([rows], tmp_path, encoder)
     options = {
-        "contrast": contrast_options(head="linear", classify=1.0),
+        "contrast": contrast_options(head="linear", classify_weight=1.0),
         "matching": MatchingOptions(
             temperature=1.0, context_turns=1, negatives="all", aggregation="attention"
         ),
         "siamese": SiameseOptions(negatives="all", context_turns=1),
         "template": template_options(head="window-linear", align=True),
-        "mlm": MaskedWordsOptions(mask_share=0.5, mask_most=9),
-        "joint": JointOptions(**vars(contrast_options(head="tanh")), mask_share=0.5, mask_most=9),
+        "mlm": MaskedWordsOptions(mask_share=0.5, max_masked=9),
+        "joint": JointOptions(**vars(contrast_options(head="tanh")), mask_share=0.5, max_masked=9),
     }[name]
 
     def drawn(seed: int) -> list[torch.Tensor]:
@@ -564,7 +564,7 @@ def test_among_the_responses_of_a_batch_a_siamese_net_passes_over_those_of_the_d
 
 def template_options(**changes: Any) -> TemplateOptions:
     numbers = {"temperature": 0.1, "template_temperature": 0.2, "pair_temperature": 0.3}
-    shares = {"utterance_share": 1.0, "template_share": 1.0, "pair_share": 1.0}
+    shares = {"utterance_weight": 1.0, "template_weight": 1.0, "pair_weight": 1.0}
     rest = {"head": "none", "mask_false_negatives": False, "pair_negatives": "both"}
     return TemplateOptions(**numbers | shares | rest | changes)
 
@@ -625,7 +625,7 @@ def test_the_template_loss_gets_what_the_options_say_and_the_log_its_figures(
 ):
     rows = [{"text": text, "template": t} for text, t in (("a", "x"), ("b", "y"), ("c", "x"))]
     store = stored([rows], tmp_path, encoder)
-    shares = {"utterance_share": 0.5, "template_share": 2.0, "pair_share": 3.0}
+    shares = {"utterance_weight": 0.5, "template_weight": 2.0, "pair_weight": 3.0}
     options = template_options(mask_false_negatives=masked, pair_negatives="templates", **shares)
     objective = Templates(setting(store, encoder, options))
     batch = objective.collate(np.arange(3), step=0)
@@ -699,7 +699,7 @@ def test_labels_stand_where_their_sequences_do_and_the_first_word_is_one():
 
 def test_seeds_of_all_64_bits_hide_words_of_their_own(encoder: Encoder, tmp_path: Path):
     store = stored([[{"text": " ".join("abcdefghijklmnop")}]], tmp_path, encoder)
-    options = MaskedWordsOptions(mask_share=0.5, mask_most=20)
+    options = MaskedWordsOptions(mask_share=0.5, max_masked=20)
     hidden = {
         tuple(objective.collate(np.arange(1), step=0).extra.tolist())
         for seed in (2**63 + 1, 1, 2)
@@ -764,7 +764,7 @@ def test_an_objective_says_its_recipe_and_what_its_options_are_where_no_recipe_d
         "batches": "mixed",
         "guide_floor": 1.0,
         "guide_margin": 0.0,
-        "classify": 0.0,
+        "classify_weight": 0.0,
         "keep_head": False,
         "speaker_tokens": False,
         "matryoshka": (),
@@ -820,7 +820,7 @@ def test_what_an_option_chooses_among_is_what_its_objective_knows():
         ("template", "template_temperature", {"0.01": 0.01}, ["0"]),
         ("template", "pair_temperature", {"0.01": 0.01}, ["0"]),
         ("mlm", "mask_share", {"0": 0.0, "1": 1.0}, ["1.1", "-0.1"]),
-        ("mlm", "mask_most", {"1": 1}, ["0"]),
+        ("mlm", "max_masked", {"1": 1}, ["0"]),
     ],
 )
 def test_what_makes_no_sense_is_no_value_of_an_option(
@@ -835,8 +835,8 @@ def test_what_makes_no_sense_is_no_value_of_an_option(
 
 
 def test_shares_of_losses_are_none_below_nothing_and_one_above_it():
-    for only in ("utterance_share", "template_share", "pair_share"):
-        nothing = dict.fromkeys(("utterance_share", "template_share", "pair_share"), 0.0)
+    for only in ("utterance_weight", "template_weight", "pair_weight"):
+        nothing = dict.fromkeys(("utterance_weight", "template_weight", "pair_weight"), 0.0)
         assert getattr(template_options(**nothing | {only: 0.5}), only) == 0.5
         for wrong in (nothing, {only: -0.5}):
             with pytest.raises(ConfigError, match="must be 0 or more, and one above it"):
@@ -874,7 +874,7 @@ def test_a_checkpoint_lends_its_head_over_words(encoder: Encoder, tmp_path: Path
     store = stored([[{"text": "a b"}]], tmp_path, encoder)
     torch.manual_seed(3)
     BertForMaskedLM(encoder.backbone.config).save_pretrained(tmp_path / "bert")
-    options = MaskedWordsOptions(mask_share=0.5, mask_most=20)
+    options = MaskedWordsOptions(mask_share=0.5, max_masked=20)
     lent = pretrained_head(str(tmp_path / "bert"))
     taken = MaskedWords(setting(store, encoder, options, model=str(tmp_path / "bert"))).head
     fresh = MaskedWords(setting(store, encoder, options)).head
@@ -907,7 +907,7 @@ def test_a_head_is_lent_by_old_names_and_to_tokens_that_are_new(tmp_path: Path):
     assert old.keys() != weights.keys()
     save_file(old, tmp_path / "old" / "model.safetensors")
     encoder.use_speaker_tokens()
-    options = MaskedWordsOptions(mask_share=0.5, mask_most=20)
+    options = MaskedWordsOptions(mask_share=0.5, max_masked=20)
     learnt = MaskedWords(setting(store, encoder, options, model=str(tmp_path / "old")))
     taken = learnt.head.state_dict()
     torch.testing.assert_close(taken.pop("bias"), torch.nn.functional.pad(lent.pop("bias"), (0, 2)))
@@ -922,7 +922,7 @@ def test_a_head_is_lent_by_old_names_and_to_tokens_that_are_new(tmp_path: Path):
 def test_what_is_to_be_guessed_is_what_was_written(encoder: Encoder, tmp_path: Path):
     rows = [{"text": " ".join("abcdefghij"[:n])} for n in (10, 4, 7)]
     store = stored([rows], tmp_path, encoder)
-    options = MaskedWordsOptions(mask_share=0.5, mask_most=20)
+    options = MaskedWordsOptions(mask_share=0.5, max_masked=20)
     objective = MaskedWords(setting(store, encoder, options, max_tokens=24))
     batch = objective.collate(np.arange(3), step=0)
     assert len(batch.parts) > 1

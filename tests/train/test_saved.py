@@ -123,7 +123,7 @@ def test_a_killed_run_with_an_average_ends_in_the_bytes_of_an_unbroken_one(
 def test_validation_is_of_what_is_saved_and_the_card_tells_what_that_is(
     train: Train, model: Path, pairs: Path, tmp_path: Path
 ):
-    run = ("--model", model, *TUNE, "--validate", pairs, "-q")
+    run = ("--model", model, *TUNE, "--validation", pairs, "-q")
     train(*run, *BOTH, "-o", tmp_path / "saved", pairs, small=False)
     told = json.loads((tmp_path / "saved" / "dialtools.json").read_text())["final"]["top-1"]
     again = ("--model", tmp_path / "saved", "--max-steps", 0, "-o", tmp_path / "again")

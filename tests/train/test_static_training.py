@@ -32,7 +32,7 @@ RUN = (*RUN, "--checkpoint-every", "7")
 def trained(train: Train, pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A static encoder, trained for a few steps."""
     model = tmp_path_factory.mktemp("static") / "model"
-    train(*RUN, "--validate", pairs, "-o", model, pairs, small=False)
+    train(*RUN, "--validation", pairs, "-o", model, pairs, small=False)
     return model
 
 
@@ -53,7 +53,7 @@ def test_it_learns_to_pick_responses(trained: Path):
 
 
 def test_it_says_if_it_ends_below_its_start(trained: Path, train: Train, pairs: Path, tmp_path):
-    worse = ("--model", trained, "--lr", "50", "--max-steps", "20", "--validate", pairs, "-q")
+    worse = ("--model", trained, "--lr", "50", "--max-steps", "20", "--validation", pairs, "-q")
     done = train(*worse, "-o", tmp_path / "worse", pairs, small=False).stderr.decode()
     assert done.startswith("dial-train: warning: it selects responses less often than its start")
     assert done.count("\n") == 1 and "--merge-with-start" in done
@@ -64,7 +64,7 @@ def test_it_says_if_it_ends_below_its_start(trained: Path, train: Train, pairs: 
 def test_killed_and_resumed_it_ends_in_the_same_bytes(
     trained, train: Train, scripts, environment, pairs, tmp_path
 ):
-    run = (*RUN, "--validate", pairs, "-o", tmp_path / "model", pairs)
+    run = (*RUN, "--validation", pairs, "-o", tmp_path / "model", pairs)
     command = [scripts / "dial-train", "-q", *run]
     broken_off(command, lambda: logged(tmp_path / "model") >= 12, env=environment)
     done = train(*run, "--resume", small=False)
@@ -94,8 +94,8 @@ def test_what_is_trained_follows_from_what_is_chosen(chosen, kind, monkeypatch):
 
 
 def test_few_pairs_are_seen_often_unless_the_user_says_how_often():
-    assert recipe_options(encoder="static").least_steps == 100
-    assert recipe_options(encoder="static", epochs=2.0).least_steps is None
+    assert recipe_options(encoder="static").min_steps == 100
+    assert recipe_options(encoder="static", epochs=2.0).min_steps is None
 
 
 def test_words_in_context_need_a_transformer():

@@ -116,7 +116,7 @@ def test_a_loss_that_is_not_finite_ends_the_run_before_the_weights_are_touched(f
 
 def test_epochs_are_steps_of_the_sampler_and_a_fraction_is_one_at_least(fresh):
     def steps(epochs, least=0):
-        values = replace(fresh().values, epochs=epochs, least_steps=least)
+        values = replace(fresh().values, epochs=epochs, min_steps=least)
         return planned_steps(values, per_epoch=10)
 
     assert [steps(e) for e in (0, 0.01, 0.14, 1, 2.5)] == [0, 1, 1, 10, 25]

@@ -234,7 +234,7 @@ def test_an_empty_stream_is_an_error_and_leaves_no_model(train: Train, tmp_path:
 def test_validation_pairs_are_of_the_wanted_windows(train: Train, pairs: Path, tmp_path: Path):
     rows = [{"context": ["a"] * size, "response": f"b {i}"} for i in range(9) for size in (1, 2)]
     (tmp_path / "v").write_bytes(as_lines(rows))
-    line = ("--max-steps", 1, "--validate", tmp_path / "v", "--window", 1, pairs)
+    line = ("--max-steps", 1, "--validation", tmp_path / "v", "--window", 1, pairs)
     told = train(*line, "-o", tmp_path / "m").stderr.decode()
     assert "9 validation pairs" in told
     (tmp_path / "v").write_bytes(as_lines([*rows[1::2], rows[0]]))

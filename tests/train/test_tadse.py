@@ -134,8 +134,8 @@ def test_the_slot_token_begins_as_the_mean_of_all_others(
 @pytest.mark.parametrize(
     "flags",
     [
-        ("--template-share", 0, "--pair-share", 0),
-        ("--pair-share", 0),
+        ("--template-weight", 0, "--pair-weight", 0),
+        ("--pair-weight", 0),
         ("--pair-negatives", "both"),
         ("--no-mask-false-negatives",),
     ],
@@ -191,13 +191,13 @@ def test_what_makes_no_sense_is_said(train: Train, records: list[dict], tmp_path
     )
     lines = as_lines(records)
     assert (
-        b"--pair-share belongs to --objective template, not to contrast"
-        in train("--method", "simcse", "--pair-share", 1, *run, stdin=lines, code=2).stderr
+        b"--pair-weight belongs to --objective template, not to contrast"
+        in train("--method", "simcse", "--pair-weight", 1, *run, stdin=lines, code=2).stderr
     )
     assert (
         b"one above it"
         in train(
-            *shlex.split("--method tadse --utterance-share 0 --template-share 0 --pair-share 0"),
+            *shlex.split("--method tadse --utterance-weight 0 --template-weight 0 --pair-weight 0"),
             *run,
             stdin=lines,
             code=2,

@@ -46,7 +46,11 @@ class Learner(SimpleNamespace):
 def objective(window: list[int], weight: np.ndarray, head: heads.PerWindow) -> SimpleNamespace:
     """What of an objective its loss looks at: N pairs, no encoder."""
     options = SimpleNamespace(
-        mask_false_negatives=False, temperature=0.05, batches="mixed", guide_floor=1.0, hold=0.0
+        mask_false_negatives=False,
+        temperature=0.05,
+        batches="mixed",
+        guide_floor=1.0,
+        hold_weight=0.0,
     )
     store = SimpleNamespace(window=np.array(window, np.int64), similar=np.ones(N, np.uint8))
     setting = SimpleNamespace(options=options, store=store)

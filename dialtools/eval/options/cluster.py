@@ -94,7 +94,7 @@ class ClusterOptions(FindOptions, SplitOptions):
         ),
     )
     restarts: int = restated(FindOptions, "restarts", not_with=OF_MTEB)
-    most: int = restated(FindOptions, "most", not_with=OF_MTEB)
+    max_rows: int = restated(FindOptions, "max_rows", not_with=OF_MTEB)
     runs: int = option(
         10,
         metavar="N",

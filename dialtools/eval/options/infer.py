@@ -2,7 +2,8 @@
 
   dial-embed --model model/ --field history+response --tokens \\
     citod.jsonl -o ic-tod.parquet
-  dial-eval infer --label qi,hi --test-split dev --hold-out 0.1 ic-tod.parquet
+  dial-eval infer --label qi,hi --test-split dev --validation-share 0.1 \\
+    ic-tod.parquet
   dial-eval infer --label is_contradiction --under-tokens 256 decode.parquet
 
 Trains one linear layer with a softmax over the classes on the frozen

@@ -3,7 +3,7 @@
   dial-eval intent --train train.parquet --test test.parquet --shots 1,5
   dial-eval intent --episodes splits.json --episode-set bank77 \\
     banking77.parquet
-  dial-eval intent --method knn --neighbours 1,3,5 banking77.parquet
+  dial-eval intent --method knn -k 1,3,5 banking77.parquet
   dial-eval intent --method knn --sweep-compress 0,0.1,0.5 templates.parquet
   dial-eval intent --method logreg --name banking77 banking77.parquet
 
@@ -82,8 +82,9 @@ class IntentOptions(LabelledOptions):
         goes_with=("method", ("prototype", "logreg")),
     )
     runs: int = restated(LabelledOptions, "runs", goes_with=("method", ("prototype", "logreg")))
-    neighbours: tuple[int, ...] = option(
+    k: tuple[int, ...] = option(
         (1,),
+        short="-k",
         metavar="K[,K...]",
         parse=int_list,
         help="knn: number of neighbours; ties go to the nearer class",
@@ -124,9 +125,7 @@ class IntentOptions(LabelledOptions):
         goes_with="sweep_compress",
     )
     episodes: str | None = restated(LabelledOptions, "episodes", goes_with=OF_PROTOTYPES)
-    export_episodes: str | None = restated(
-        LabelledOptions, "export_episodes", goes_with=OF_PROTOTYPES
-    )
+    save_episodes: str | None = restated(LabelledOptions, "save_episodes", goes_with=OF_PROTOTYPES)
     without: str | None = option(
         None, metavar="LABEL", help="leave out rows with this label, e.g. oos"
     )

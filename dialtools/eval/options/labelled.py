@@ -44,7 +44,7 @@ class LabelledOptions(ThreePartOptions):
         shown="the only one",
         goes_with="episodes",
     )
-    export_episodes: str | None = option(
+    save_episodes: str | None = option(
         None,
         metavar="FILE",
         help="write the drawn examples to a file, for others to use",

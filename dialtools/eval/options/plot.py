@@ -71,7 +71,7 @@ class PlotOptions(RowLimitOptions, RunOptions):
         help="perplexity of t-SNE; at most a third of the rows",
         goes_with=("method", ("tsne",)),
     )
-    most: int = option(
+    max_rows: int = option(
         0,
         metavar="N",
         parse=at_least(0),

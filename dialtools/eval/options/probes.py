@@ -16,7 +16,7 @@ MOST_DECAY = 1000
 class ProbeOptions(ThreePartOptions):
     """One layer trained on frozen embeddings, its hyper-parameters chosen on validation rows."""
 
-    hold_out: float = option(
+    validation_share: float = option(
         0.0,
         metavar="SHARE",
         parse=share_below_one,
@@ -35,19 +35,19 @@ class ProbeOptions(ThreePartOptions):
         ),
         shown="dialogue_id, if there is one",
     )
-    rates: tuple[float, ...] = option(
+    lr: tuple[float, ...] = option(
         (1e-4, 1e-3, 1e-2),
         metavar="X[,X...]",
         parse=list_of(fraction),
         group="Probe",
         help="learning rates to try, with Adam",
     )
-    decays: tuple[float, ...] = option(
+    weight_decay: tuple[float, ...] = option(
         (0.0, 1e-5, 1e-4, 1e-3),
         metavar="X[,X...]",
         parse=list_of(bounded(low=0, high=MOST_DECAY)),
         group="Probe",
-        help="L2 penalties to try",
+        help="weight decays (L2 penalties) to try",
     )
     hidden: tuple[int, ...] = option(
         (0,),
@@ -56,7 +56,9 @@ class ProbeOptions(ThreePartOptions):
         group="Probe",
         help="sizes of a hidden layer to try; 0: one linear layer",
     )
-    batch: int = option(64, metavar="N", parse=at_least(1), group="Probe", help="rows per step")
+    batch_size: int = option(
+        64, metavar="N", parse=at_least(1), group="Probe", help="rows per step"
+    )
     epochs: int = option(
         200,
         metavar="N",
@@ -75,7 +77,7 @@ class ProbeOptions(ThreePartOptions):
     @property
     def points(self) -> int:
         """How many layers are trained."""
-        return len(self.hidden) * len(self.rates) * len(self.decays)
+        return len(self.hidden) * len(self.lr) * len(self.weight_decay)
 
     def __post_init__(self) -> None:
         super().__post_init__()

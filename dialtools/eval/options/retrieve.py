@@ -61,8 +61,9 @@ class RetrieveOptions(PartOptions):
             "given if there are any, else bm25; nearest: among all rows, by their labels"
         ),
     )
-    neighbours: tuple[int, ...] = option(
+    k: tuple[int, ...] = option(
         (5, 10, 20, 50, 100),
+        short="-k",
         metavar="K[,K...]",
         parse=int_list,
         help="nearest: numbers of rows to look at",

@@ -43,7 +43,7 @@ class SpaceOptions(PartOptions):
         group="Input",
         help="column of the labels; without it, only measures that need no labels",
     )
-    most: int = option(
+    max_rows: int = option(
         20_000,
         metavar="N",
         parse=at_least(2),

@@ -84,9 +84,9 @@ def _idle(options: IntentOptions, train: Embeddings, test: Embeddings) -> list[s
     """Return what options ask for and the rows do not have."""
     labels = [*train.column(options.label), *test.column(options.label)]
     notes = note_on_absent("--without", options.without, labels)
-    if options.method == "knn" and max(options.neighbours) > len(train):
+    if options.method == "knn" and max(options.k) > len(train):
         few = counted(len(train), "training row")
-        notes.append(f"--neighbours {max(options.neighbours):,}: there are {few}")
+        notes.append(f"--k {max(options.k):,}: there are {few}")
     return notes
 
 
@@ -165,7 +165,7 @@ def prototype_accuracy(
 def neighbour_scores(trial: Trial) -> list[Score]:
     """Return the accuracy of each number of neighbours: the class that most of them have."""
     classes_N = trial.asked.classes(trial.names)
-    most = min(max(trial.options.neighbours), len(trial.known.labels))
+    most = min(max(trial.options.k), len(trial.known.labels))
     nearest_NK = nearest_rows(trial.asked.vectors, trial.known.vectors, most)
     near_NK = trial.known.classes(trial.names)[nearest_NK]
     return [
@@ -175,7 +175,7 @@ def neighbour_scores(trial: Trial) -> list[Score]:
             setting=f"{k}-nearest{trial.setting}",
             **trial.facts,
         )
-        for k in trial.options.neighbours
+        for k in trial.options.k
     ]
 
 

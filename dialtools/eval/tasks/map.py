@@ -48,7 +48,7 @@ def evaluate(options: PlotOptions) -> Map:
     part = source
     if options.part:
         part = rows_by_part(source, split=options.split, part=options.part)[options.part]
-    rows = sample_of_rows(len(part), options.most or len(part), seed=options.seed)
+    rows = sample_of_rows(len(part), options.max_rows or len(part), seed=options.seed)
     if len(rows) < 3:
         raise DataError(f"{counted(len(rows), 'row')}: a map has three or more", where=part.name)
     vectors_ND = unit(part.chosen(options.vectors)[1])[rows]
@@ -103,7 +103,7 @@ def plane(vectors_ND: np.ndarray, options: PlotOptions) -> np.ndarray:
     except ImportError:
         raise MissingExtra(
             f"t-SNE of more than {EXACT_LIMIT:,} points needs openTSNE",
-            hint="pip install 'dialtools[plot]', --most N, or --method pca",
+            hint="pip install 'dialtools[plot]', --max-rows N, or --method pca",
         ) from None
     fast = openTSNE.TSNE(
         perplexity=perplexity,  # pyright: ignore[reportArgumentType]  (any number)

@@ -79,8 +79,8 @@ def evaluate(options: RetrieveOptions) -> Scored:
         setting = f"{name} {lists}".strip()
         if lists == "nearest":
             scores += _nearest_scores(part, setting, options)
-            deep = ", ".join(str(k) for k in options.neighbours if k > len(part))
-            notes += [f"--neighbours {deep}: there are {len(part):,} rows"] if deep else []
+            deep = ", ".join(str(k) for k in options.k if k > len(part))
+            notes += [f"--k {deep}: there are {len(part):,} rows"] if deep else []
         else:
             found = given_lists(part) if lists == "given" else bm25_lists(part, options)
             scores += _list_scores(part, found, setting, options)
@@ -132,7 +132,7 @@ def _nearest_scores(part: Embeddings, setting: str, options: RetrieveOptions) ->
     So counts the reference of DSE. Rows without a label are near to others, and are no queries.
     """
     label_N = numbers(part.column(options.label))
-    depths = [k for k in options.neighbours if k <= len(part)]
+    depths = [k for k in options.k if k <= len(part)]
     queries = np.flatnonzero(label_N >= 0)
     if not depths or not len(queries):
         raise DataError(

@@ -33,7 +33,7 @@ def evaluate(options: SpaceOptions) -> list[Score]:
 
 
 def _scores(part: Embeddings, setting: str, options: SpaceOptions) -> list[Score]:
-    rows = sample_of_rows(len(part), options.most, seed=options.seed)
+    rows = sample_of_rows(len(part), options.max_rows, seed=options.seed)
     if len(rows) < 2:
         raise DataError(f"{counted(len(rows), 'row')}: a space has two or more", where=part.name)
     vectors_ND = unit(part.chosen(options.vectors)[1])[rows]

@@ -71,7 +71,7 @@ class TemperatureOptions:
     temperature: float = by_recipe(
         parse=positive,
         help="temperature of the loss",
-        not_with=("utterance_share", (0.0,)),
+        not_with=("utterance_weight", (0.0,)),
     )
 
 
@@ -218,7 +218,7 @@ class ContrastOptions(
         help="with --guide-floor: nor one that it finds less similar than the partner by up to "
         "this share",
     )
-    classify: float = by_recipe(
+    classify_weight: float = by_recipe(
         group=CONTRAST,
         default=0.0,
         parse=not_negative,
@@ -256,25 +256,25 @@ class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, Mat
         group=TEMPLATES,
         parse=positive,
         help="temperature between templates; --temperature is that between utterances",
-        not_with=("template_share", (0.0,)),
+        not_with=("template_weight", (0.0,)),
     )
     pair_temperature: float = by_recipe(
         group=TEMPLATES,
         parse=positive,
         help="temperature between templates and utterances",
-        not_with=("pair_share", (0.0,)),
+        not_with=("pair_weight", (0.0,)),
     )
-    utterance_share: float = by_recipe(
+    utterance_weight: float = by_recipe(
         group=TEMPLATES,
         metavar="LAMBDA",
         help="weight of the loss between utterances",
     )
-    template_share: float = by_recipe(
+    template_weight: float = by_recipe(
         group=TEMPLATES,
         metavar="LAMBDA",
         help="weight of the loss between templates",
     )
-    pair_share: float = by_recipe(
+    pair_weight: float = by_recipe(
         group=TEMPLATES,
         metavar="LAMBDA",
         help="weight of the loss between templates and utterances",
@@ -284,22 +284,22 @@ class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, Mat
         choices=("utterances", "templates", "both"),
         help="utterances: a template picks its utterance among them (as in the paper); templates: "
         "an utterance picks its template; or both",
-        not_with=("pair_share", (0.0,)),
+        not_with=("pair_weight", (0.0,)),
     )
     align: bool = by_recipe(
         group=TEMPLATES,
         default=False,
         help="train a layer for templates, saved beside the model (TaDSE's M_A); as it learns from "
         f"nothing, training makes {ALIGN_EPOCHS} passes, unless --epochs says how many",
-        goes_with="template_share pair_share",
+        goes_with="template_weight pair_weight",
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        shares = (self.utterance_share, self.template_share, self.pair_share)
+        shares = (self.utterance_weight, self.template_weight, self.pair_weight)
         if min(shares) < 0 or max(shares) == 0:
             raise ConfigError(
-                "--utterance-share, --template-share and --pair-share must be 0 or more, "
+                "--utterance-weight, --template-weight and --pair-weight must be 0 or more, "
                 "and one above it"
             )
 
@@ -314,7 +314,7 @@ class MaskedWordsOptions(SpeakerOptions):
         parse=share,
         help="share of the words to mask, at least one a text",
     )
-    mask_most: int = by_recipe(group=MASKED, parse=at_least(1), help="mask at most N words a text")
+    max_masked: int = by_recipe(group=MASKED, parse=at_least(1), help="mask at most N words a text")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -59,7 +59,7 @@ class Contrast(Objective[ContrastOptions]):
         loss = LOSSES[options.loss]
         self.loss_function: Callable[..., Tensor] = loss.load()
         self.raw = loss.raw
-        self.classifier = similarity_layer(setting) if options.classify else None
+        self.classifier = similarity_layer(setting) if options.classify_weight else None
         self.start: FrozenStart | None = None
         if options.guide_floor < 1:
             self.start = FrozenStart(setting.encoder, precision=setting.precision)
@@ -123,7 +123,7 @@ class Contrast(Objective[ContrastOptions]):
         loss = self._mean(losses, batch)
         if self.classifier is not None:
             pooled = rows[places[: 2 * n]]
-            loss = loss + options.classify * self._told_apart(pooled, batch, figures)
+            loss = loss + options.classify_weight * self._told_apart(pooled, batch, figures)
         return loss
 
     def _mean(self, losses_N: Tensor, batch: Batch) -> Tensor:
@@ -179,7 +179,7 @@ def similarity_layer(setting: Setting[Any]) -> nn.Module:
     """
     if np.asarray(setting.store.similar)[setting.pairs].all():
         raise DataError(
-            "all pairs are similar: --classify has nothing to tell apart",
+            "all pairs are similar: --classify-weight has nothing to tell apart",
             hint="dial-pairs --kind nli writes pairs that are not",
         )
     with seeded(setting.seed):

@@ -163,7 +163,7 @@ class Hiding(NamedTuple):
         """Return how an objective with `MaskedWordsOptions` hides words."""
         options, tokenizer = setting.options, setting.encoder.tokenizer
         special, mask = tokenizer.all_special_ids, tokenizer.mask_token_id
-        return cls(options.mask_share, options.mask_most, special, mask, len(tokenizer))
+        return cls(options.mask_share, options.max_masked, special, mask, len(tokenizer))
 
 
 def hide(

@@ -43,7 +43,7 @@ class Templates(Objective[TemplateOptions]):
         self.temperature = Terms(
             options.temperature, options.template_temperature, options.pair_temperature
         )
-        self.share = Terms(options.utterance_share, options.template_share, options.pair_share)
+        self.share = Terms(options.utterance_weight, options.template_weight, options.pair_weight)
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Within a pass each distinct text is encoded once; passes differ by dropout alone."""
