@@ -28,13 +28,17 @@ def main() -> None:
             file.write(text)
         file.flush()
         script = Path(__file__).with_name("plain_pairs.py")
-        pairs = [SCRIPTS / "dial-pairs", "-q", "--window", "1,2,3", file.name]
+        piped = [SCRIPTS / "dial-pairs", "-q", "--window", "1,2,3"]
+        pairs = [*piped, file.name]
+        in_pipe = ["sh", "-c", 'cat "$0" | "$@" | cat', file.name]
         rows = {
             PEER: command(sys.executable, script, "1,2,3", file.name),
             "dial-pairs --to arrow": command(*pairs, "--to", "arrow"),
             "dial-pairs --to arrow -j 2": command(*pairs, "--to", "arrow", "-j", 2),
             "dial-pairs": command(*pairs),
             "dial-pairs -j 2": command(*pairs, "-j", 2),
+            f"{PEER} in a pipe": command(*in_pipe, sys.executable, script, "1,2,3", "/dev/stdin"),
+            "dial-pairs in a pipe": command(*in_pipe, *piped),
         }
         compare(rows, peer=PEER, runs=options.runs)
 
