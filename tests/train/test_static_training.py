@@ -202,7 +202,8 @@ def test_a_batch_of_sequences_is_what_assembling_each_gives(
         where = store.context(int(pair))
         turns = [store.utterance(int(turn)) for turn in store.turns[where]]
         spoken = [roles[role] for role in store.roles[where]] if roles else None
-        expected, _ = assemble(turns, special, max_length=lengths.context, roles=spoken)
+        limit, newest = lengths.context, len(turns) > 1
+        expected, _ = assemble(turns, special, max_length=limit, newest=newest, roles=spoken)
         np.testing.assert_array_equal(ours, expected)
     for pair, ours in zip(some, responses(store, some, joining), strict=True):
         turn = store.utterance(int(store.response[pair]))

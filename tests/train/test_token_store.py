@@ -440,7 +440,7 @@ def test_without_a_share_to_hold_out_none_is_and_the_responses_of_a_turn_count_o
 def test_sides_of_a_batch_are_those_of_its_pairs_one_by_one(
     roles: tuple[int, int, int] | None, lengths: Lengths, encoder: Encoder, tmp_path: Path
 ):
-    """A context keeps its newest tokens; a response and negatives, of its speaker, the first."""
+    """A context of turns keeps its newest tokens; what is said alone, the first."""
     store, special = stored([ROWS], tmp_path, encoder), encoder.special
     pairs = np.array([3, 0, 2, 1, 0])
 
@@ -455,7 +455,8 @@ def test_sides_of_a_batch_are_those_of_its_pairs_one_by_one(
         place = store.context(pair)
         by = None if roles is None else [roles[role] for role in store.roles[place]]
         tokens = [*map(store.utterance, store.turns[place].tolist())]
-        whole, _ = assemble(tokens, special, max_length=lengths.context, roles=by)
+        newest = len(tokens) > 1
+        whole, _ = assemble(tokens, special, max_length=lengths.context, newest=newest, roles=by)
         slow_contexts.append(whole.tolist())
         named = store.negatives[store.negative(pair)].tolist()
         slow_negatives += [alone(utterance, pair) for utterance in named]

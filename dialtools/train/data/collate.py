@@ -39,7 +39,9 @@ class Joining(NamedTuple):
 def contexts(
     store: Store, pairs: np.ndarray, joining: Joining, *, turns: int | None = None
 ) -> list[np.ndarray]:
-    """Return the token ids of each pair's context; long ones keep their newest tokens.
+    """Return the token ids of each pair's context.
+
+    A long one of several turns keeps its newest tokens, of one turn its first (as in `dial-embed`).
 
     Args:
         turns: so many at most, the newest; None is all.
@@ -53,7 +55,7 @@ def contexts(
         turns_N,
         joining.special,
         max_length=joining.lengths.context,
-        newest_N=np.ones(len(pairs), bool),
+        newest_N=turns_N > 1,
         speakers_T=joining.speakers(store.roles[places]),
     )
 
