@@ -104,7 +104,7 @@ def test_a_node_that_dies_in_the_middle_of_a_part_loses_and_doubles_nothing(
     assert job.returncode == 0, stderr
     (closing,) = ended(stderr)
     rows = pq.read_metadata(folder / "one.parquet").num_rows
-    assert closing.startswith(f"dial-pairs: {rows:,} rows in 8 parts (")
+    assert closing.startswith(f"dial-pairs: {rows:,} rows in 8 parts")
     assert same(run, folder, "two-nodes")
 
 

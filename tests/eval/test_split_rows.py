@@ -77,7 +77,7 @@ def test_numbers_of_classes_are_read_alike_from_a_column_with_gaps(
         for i, row in enumerate(records)
     ]
     flags = (*TASKS[task], *(("--oos-label", "1") if task == "oos" else ()), "--name", "same")
-    flags = (*flags, *(("--lists", "nearest", "--neighbours", 3) if task == "retrieve" else ()))
+    flags = (*flags, *(("--lists", "nearest", "-k", 3) if task == "retrieve" else ()))
     whole, gaps = (
         [
             (record["metric"], record["value"], record["n"])

@@ -134,7 +134,7 @@ def test_archives_are_bounded_by_members_and_by_what_they_expand_to(run, tmp_pat
     for bound, why in [
         ("members=19", "more files than 19"),
         ("archive=19MB", "its files are larger than 19MB"),
-        ("file=1MB,archive=1GB", "not JSON"),
+        ("file=1MB,archive=1GB", "an empty file"),
         ("file=999KB", "data.json: larger than 999KB"),
     ]:
         code, said = run("dial-pairs", "--from", "multiwoz", "--bounds", bound, name)

@@ -97,7 +97,7 @@ def test_a_writer_that_is_ended_by_a_signal_is_noticed(scripts, tmp_path, to, nu
         stderr=subprocess.PIPE,
         cwd=tmp_path,
     )
-    writer.stdin.write(talk(20_000))  # more than a chunk and a pipe hold, so that both are at work
+    writer.stdin.write(talk(40_000))  # more than a chunk and a pipe hold, so that both are at work
     writer.stdin.flush()
     _kill(writer, number)
     writer.stdout.close()

@@ -130,7 +130,7 @@ def test_the_plan_of_a_dry_run(run: Run):
 def test_json_lines_on_a_terminal_are_the_same_json(scripts: Path, tmp_path: Path):
     (tmp_path / "in.jsonl").write_text(json.dumps({"text": EVIL}, ensure_ascii=False) + "\n")
     ours, theirs = pty.openpty()
-    command = [str(scripts / "dial-freq"), "-q", "--normalize", "none", "in.jsonl"]
+    command = [str(scripts / "dial-freq"), "-q", "--ignore", "none", "in.jsonl"]
     subprocess.run(command, stdout=theirs, cwd=tmp_path, timeout=600, check=True)
     seen = os.read(ours, 1 << 16).decode().rstrip("\r\n")
     assert not STEERING.search(seen) and json.loads(seen)["text"] == EVIL
