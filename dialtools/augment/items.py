@@ -11,7 +11,7 @@ import orjson
 from dialtools.augment.options import AugmentOptions
 from dialtools.augment.tagger import BATCH, Marked, Tagger
 from dialtools.corpora.dialogues import dialogue, field_of_turns, identity_of, key_of_turns
-from dialtools.corpora.fields import TEXT_KEYS, BadRecord
+from dialtools.corpora.fields import TURN_TEXTS, BadRecord
 from dialtools.corpora.read import record_chunks
 from dialtools.corpora.shape import as_turns
 from dialtools.corpora.utterances import Span, apart, slots, utterance
@@ -124,10 +124,10 @@ def _turn(turn: Any, text: str, number: int) -> Turn:
     if turn is None or isinstance(turn, str):
         return Turn(turn or "", spans, {})
     # the text as it came: offsets count from its first blank
-    text = next(turn[name] for name in TEXT_KEYS if name in turn) or ""
+    text = next(turn[name] for name in TURN_TEXTS if name in turn) or ""
     if turn.get("slots") is not None:
         spans = slots(turn["slots"], text, f"turns[{number}].slots")
-    rest = {name: value for name, value in turn.items() if name not in (*TEXT_KEYS, "slots")}
+    rest = {name: value for name, value in turn.items() if name not in (*TURN_TEXTS, "slots")}
     return Turn(text, spans, rest)
 
 

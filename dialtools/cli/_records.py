@@ -36,9 +36,9 @@ RECORDS: dict[str, RecordKind] = {
         fields={
             "turns": Field(
                 "list",
-                "turns: texts, or objects of `text` and `speaker` (`utterance` or `content`, "
-                "`role`); `dialogue`, `messages`, `chat` and others are read as the same field "
-                "(dial-pairs --help)",
+                "turns: texts, or objects of `text` and `speaker` (`utterance`, `content`, "
+                "`message` or `body`, `role`); `dialogue`, `messages`, `chat` and others are read "
+                "as the same field (dial-pairs --help)",
                 required=True,
             ),
             "id": Field("text", "the dialogue's name; else it is called by its place"),

@@ -14,11 +14,11 @@
   dial-pairs --speaker-column from --speaker-map kim=user,agent=system log.csv
 
 Reads dialogues, one a line: {"id", "turns": [{"text", "speaker"}, ...]}. The
-names `dialogue` or `messages`, `utterance` or `content`, and `role` mean the
-same, and a turn may be a plain string. Plain text has one utterance a line
-and a blank line between dialogues. Tables with one turn a row, published
-corpora (a folder, an archive or a file) and chat exports are read as they
-come: see below, and `dialtools formats`.
+names `dialogue` or `messages`, `utterance`, `content`, `message` or `body`, and
+`role` or `from` mean the same, and a turn may be a plain string. Plain text has
+one utterance a line and a blank line between dialogues. Tables with one turn a
+row, published corpora (a folder, an archive or a file) and chat exports are
+read as they come: see below, and `dialtools formats`.
 
 Writes pairs: {"context": [turns, oldest first], "response", "window", "kind",
 "dialogue_id", "turn", "speakers"}. --kind dialogue or utterance writes the

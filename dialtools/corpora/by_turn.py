@@ -9,7 +9,7 @@ from dialtools.corpora.dialogues import (
     HISTORY,
     RESPONSE,
     SPEAKER_KEYS,
-    TEXT_KEYS,
+    TURN_TEXTS,
     WITHOUT_TEXT,
     dialogue,
     field_of_turns,
@@ -45,5 +45,5 @@ def turns(where: Where, record: Mapping[str, Any], tally: Tally) -> Iterator[Row
     ]
     for i, turn in enumerate(said):
         fields = turn if isinstance(turn, dict) else {}
-        facts = {k: v for k, v in fields.items() if k not in (*TEXT_KEYS, *SPEAKER_KEYS)}
+        facts = {k: v for k, v in fields.items() if k not in (*TURN_TEXTS, *SPEAKER_KEYS)}
         yield {**shared, "turn": i, **history[i], **facts, HISTORY: history[: i + 1]}

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from dialtools.corpora.chat import CHATS, messages
 from dialtools.corpora.fields import (
     TEXT_KEYS,
+    TURN_TEXTS,
     BadRecord,
     as_text,
     json_kind,
@@ -25,7 +26,7 @@ NO_TURNS, NULL_TURNS = 'no "turns"', '"{}" is null'
 WITHOUT_TEXT = "turns without text"
 """Why a turn is left out: one of null or blanks is none, and its neighbours follow each other."""
 DOMAIN = "domain"
-SENDER_KEYS = ("sender_role", "sender_type", "sender_class", "sender")
+SENDER_KEYS = ("sender_role", "sender_type", "sender_class", "sender", "from")
 """Of logs of chats, the role before the name; an object tells more of the sender, not who it is."""
 SPEAKER_KEYS = ("speaker", "role", "author", *SENDER_KEYS)
 IDS = (
@@ -227,7 +228,7 @@ def _turn(turn: Any, where: str) -> tuple[str, str | None]:
         return (turn or "").strip(), None
     if not isinstance(turn, dict):
         raise BadRecord(f"{where}: expected a string or an object, got {json_kind(turn)}")
-    key = next((k for k in TEXT_KEYS if k in turn), None)
+    key = next((k for k in TURN_TEXTS if k in turn), None)
     if key is None:
         raise without_text(turn, where)
     text = "" if turn[key] is None else turn[key]  # as tables write what is not there

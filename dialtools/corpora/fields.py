@@ -16,7 +16,9 @@ from dialtools.streams.carried import Carried
 Check = Callable[[Any, str], None]
 
 TEXT_KEYS = ("text", "utterance", "content")
-"""What the text of a turn is called, in one dialect or another."""
+"""What the text of a record is called, in one dialect or another."""
+TURN_TEXTS = (*TEXT_KEYS, "message", "body")
+"""What the text of a turn is called. Of a record the last two may be anything."""
 FIRST = ("premise", "text1", "sentence1")
 SECOND = ("hypothesis", "text2", "sentence2")
 """What two texts are called that are compared."""
@@ -103,13 +105,14 @@ def turns(value: Any, where: str) -> None:
 def text_of_turn(turn: Any) -> Any:
     """Return the text of a turn that is one, or an object with one; what is neither, as it is."""
     if isinstance(turn, dict):
-        return next((turn[key] for key in TEXT_KEYS if key in turn), None)
+        return next((turn[key] for key in TURN_TEXTS if key in turn), None)
     return turn
 
 
 def without_text(turn: Mapping[str, Any], where: str) -> BadRecord:
     """Return what is raised of a turn without a text: what it may be called, and what is there."""
-    wanted = " or ".join(f'"{key}"' for key in TEXT_KEYS)
+    *others, last = (f'"{key}"' for key in TURN_TEXTS)
+    wanted = f"{', '.join(others)} or {last}"
     return BadRecord(f"{where}: no {wanted}; there are {listed(turn) or 'no fields'}")
 
 

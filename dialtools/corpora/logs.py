@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from dialtools.corpora.dialogues import HISTORY, NAMED_LIKE_IDS, TURN_KEYS
-from dialtools.corpora.fields import ANSWERED, ASKED, INFERRED, TEXT_KEYS, BadRecord
+from dialtools.corpora.fields import ANSWERED, ASKED, INFERRED, TURN_TEXTS, BadRecord
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import MOST, SEVERAL, SPOKEN
 from dialtools.corpora.quotes import QUOTED
@@ -34,7 +34,7 @@ SHARE = 0.05
 Reading = tuple[Callable[[str], str], ...]
 NESTED = frozenset((*TURN_KEYS, *NAMED_LIKE_IDS, HISTORY, "context", "follow", "data", "kwargs"))
 """Fields that hold turns, or a message."""
-TEXTS = frozenset((*TEXT_KEYS, *ASKED, *ANSWERED, "value", *INFERRED))
+TEXTS = frozenset((*TURN_TEXTS, *ASKED, *ANSWERED, "value", *INFERRED))
 """Fields that hold a text, ShareGPT's among them."""
 
 

@@ -24,7 +24,7 @@ from dialtools.corpora.dialogues import (
     naming,
     speaker_of,
 )
-from dialtools.corpora.fields import TEXT_KEYS, BadRecord, json_kind, without_text
+from dialtools.corpora.fields import TURN_TEXTS, BadRecord, json_kind, without_text
 from dialtools.corpora.options import EVERY_OTHER, LogOptions
 from dialtools.corpora.replies import branches
 from dialtools.corpora.times import BadTime, seconds
@@ -207,7 +207,7 @@ def _taken_apart(
         return turn, None, {}
     if not isinstance(turn, dict):
         raise BadRecord(f"{where}: expected a string or an object, got {json_kind(turn)}")
-    text_key = next((k for k in TEXT_KEYS if k in turn), None)
+    text_key = next((k for k in TURN_TEXTS if k in turn), None)
     silent = chat and _role(turn) in (ASSISTANT, *NO_TURNS)  # it may call a tool, and say nothing
     if text_key is None and not silent:
         raise without_text(turn, where)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dialtools.corpora.dialogues import dialogue, key_of_turns
-from dialtools.corpora.fields import TEXT_KEYS, BadRecord, json_kind
+from dialtools.corpora.fields import TURN_TEXTS, BadRecord, json_kind
 from dialtools.corpora.shape import as_turns
 from dialtools.shown import listed, quoted
 from dialtools.streams.tally import Tally
@@ -61,7 +61,7 @@ def _names(record: Mapping[str, Any]) -> str:
 
 def _text(value: Any, where: str) -> str:
     if type(value) is dict:
-        value = next((value[key] for key in TEXT_KEYS if key in value), value)
+        value = next((value[key] for key in TURN_TEXTS if key in value), value)
     if type(value) is str:
         return value
     raise BadRecord(f"{where}: expected text, got {json_kind(value)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -137,6 +138,25 @@ def test_a_sender_speaks_by_role_before_name_and_an_object_tells_no_name(
     path.write_text(json.dumps([{"dialog_id": "0x1", "dialog": turns}]))
     run = subprocess.run([scripts / "dial-pairs", "--window", "2", path], capture_output=True)
     assert json.loads(run.stdout)["speakers"] == ["Bot", "kim", None]
+
+
+@pytest.mark.parametrize("name", ["message", "body"])
+def test_the_text_of_a_turn_may_be_called_message_or_body(scripts: Path, tmp_path: Path, name: str):
+    turns = [{"from": "agent", name: "Hi &amp; hello"}, {"from": "kim", name: "help"}]
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps({"messages": turns}))
+
+    def records(command: str, *flags: str) -> list[dict[str, Any]]:
+        lines = subprocess.check_output([scripts / command, *flags, path])
+        return [*map(json.loads, lines.splitlines())]
+
+    (pair,) = records("dial-pairs", "--html")
+    assert (pair["context"], pair["response"]) == (["Hi & hello"], "help")
+    assert pair["speakers"] == ["agent", "kim"]
+    assert [row["text"] for row in records("dial-freq")] == ["help", "hi &amp; hello"]
+    said = records("dial-pairs", "--kind", "utterance")
+    assert [(row["text"], row["speaker"]) for row in said][1] == ("help", "kim")
+    assert name not in said[0] and "from" not in said[0]
 
 
 def test_what_mongodb_wraps_is_read_as_what_it_wraps(scripts: Path, tmp_path: Path):

@@ -754,7 +754,7 @@ NOT_A_PART = "messages[1].content[0]: expected a part with a text, got a number"
     [
         (
             {"role": "user"},
-            'messages[1]: no "text" or "utterance" or "content"; there are role',
+            'messages[1]: no "text", "utterance", "content", "message" or "body"; there are role',
         ),
         ({"role": "user", "content": 7}, "messages[1].content: expected a string, got a number"),
         ({"role": "user", "content": [{"type": "text", "text": 1}]}, NOT_A_PART),
