@@ -13,10 +13,12 @@ CASES = tomllib.loads(Path(__file__).with_name("small_cases.toml").read_text(enc
 
 
 @pytest.mark.parametrize("title", CASES)
-def test_a_case(title: str, scripts: Path, environment: dict[str, str], tmp_path: Path):
+def test_a_case(
+    title: str, scripts: Path, installed: Path, environment: dict[str, str], tmp_path: Path
+):
     case = CASES[title]
     command = ["bash", "-o", "pipefail", "-c", case["run"]]
-    here = environment | {"PATH": f"{scripts}:{os.environ['PATH']}"}
+    here = environment | {"PATH": f"{scripts}:{installed}:{os.environ['PATH']}"}
     done = subprocess.run(command, cwd=tmp_path, env=here, capture_output=True, timeout=600)
     said = done.stderr.decode("utf-8", "surrogateescape")
     assert done.returncode == case["status"], said
