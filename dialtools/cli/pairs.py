@@ -87,9 +87,9 @@ with --speaker-map (system=prompt).
 Chat exports:
 
 Exports of ChatGPT, Claude, Slack, Teams, Discord, Telegram, WhatsApp,
-Messenger, Instagram, IRC, Zendesk, Intercom, Rasa and LangSmith, and
-transcripts of meetings (WebVTT, SubRip) are read as they come. A chat is a
-dialogue; in Slack and Teams that is a thread, or in Slack a day of a channel
+Messenger, Instagram, IRC, Zendesk, Freshdesk, Intercom, Rasa and LangSmith,
+and transcripts of meetings (WebVTT, SubRip) are read as they come. A chat is
+a dialogue; in Slack and Teams that is a thread, or in Slack a day of a channel
 without its threads; in IRC a day. In tickets the customer is `user` and
 agents are `system`; in chats of people speakers keep their names, which
 --speaker-map turns into roles. Notices, bots, internal notes and media
@@ -149,7 +149,7 @@ def main(options: PairOptions, run: Run) -> None:
             outputs.write(piece)
             progress.advance(piece.rows)
 
-    for warning in warnings(options, tally):
+    for warning in filter(None, (*warnings(options, tally), outputs.empty_line())):
         run.warn(warning)
     closing = closing_line(options, tally)
     if options.dry_run:

@@ -428,10 +428,17 @@ _BY_NAME: dict[str, Corpus] = {
         licence=YOURS,
         source="support.zendesk.com (Exporting ticket, user, or organization data)",
     ),
+    "freshdesk": _corpus(
+        "Freshdesk's and Freshservice's tickets with conversations; what came in is the user's",
+        marks=(("*.json",), ("*.jsonl",), ("*.ndjson",)),
+        opening=rf'{JSON}(?=.*"requester_id":)(?=.*"(?:responder_id|fr_escalated|incoming)":)',
+        licence=YOURS,
+        source="developers.freshdesk.com/api (View a ticket, include=conversations)",
+    ),
     "intercom": _corpus(
         "Intercom's conversations; contacts are the user",
         marks=(("*.json",), ("*.jsonl",), ("*.ndjson",)),
-        opening=rf'{JSON}\s*"type":\s*"conversation(?:\.list)?"',
+        opening=rf'{JSON}(?=.*"type":\s*"conversation(?:\.list)?")',
         licence=YOURS,
         source="developers.intercom.com (Conversations, Data export)",
     ),

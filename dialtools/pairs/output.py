@@ -28,6 +28,8 @@ NO_SPEAKERS = (
     "no turn has a speaker (--speaker-column names a table's column of them, --speaker-prefix "
     "takes them from lines of text)"
 )
+LONG = 300
+"""Turns of a dialogue, on average, by which a chat that never ends is told from a talk."""
 
 
 class Outputs:
@@ -91,6 +93,15 @@ class Outputs:
         self.writers[piece.part](piece.payload)
         self.rows[piece.part] += piece.rows
 
+    def empty_line(self) -> str:
+        """Return the line on parts of the split that got nothing where others did, or ""."""
+        empty = [part for part in self.paths if not self.rows[part]]
+        if not (self.options.split and self.rows.total()) or not empty or self.options.part:
+            return ""
+        told = f"--split: nothing is in {listed(empty)}: a dialogue goes into one part as a whole"
+        with_sessions = ", with all its sessions, unless --kind dialogue writes them first"
+        return told + (with_sessions if self.options.session_gap else "")
+
     def plan(self) -> str:
         """Return what a run would write, file by file."""
         sizes = (
@@ -105,9 +116,18 @@ def warnings(options: PairOptions, tally: Tally) -> list[str]:
     markup = "" if options.html else markup_line(tally)
     quoting = "" if options.drop_quotes else quoting_line(tally)
     naming = "" if options.speaker_prefix else naming_line(tally)
-    lines = [line(options, tally) for line in (_unmet_line, _short_line, _domain_line, _last_line)]
+    lines = [line(options, tally) for line in _LINES]
     of_labels = (_split_line(tally), _label_line(tally))
     return [*filter(None, (*lines, *of_labels, markup, quoting, naming))]
+
+
+def _long_line(options: PairOptions, tally: Tally) -> str:
+    """Return the line on dialogues so long that they are probably chats of many days, or ""."""
+    met = tally.kept + tally.dropped.total()
+    turns = met // ((tally.sources or 1) * len(options.window))
+    if options.session_gap or options.kind != "consecutive" or turns < LONG:
+        return ""
+    return f"dialogues of some {turns:,} turns: --session-gap 6h cuts chats that go on for days"
 
 
 def _unmet_line(options: PairOptions, tally: Tally) -> str:
@@ -155,6 +175,9 @@ def _last_line(options: PairOptions, tally: Tally) -> str:
         return ""
     column = quoted(options.order_column or "")
     return f"{column} has no number or time for {counted(last, 'turn')}, put last of the dialogue"
+
+
+_LINES = (_unmet_line, _short_line, _long_line, _domain_line, _last_line)
 
 
 def _split_line(tally: Tally) -> str:

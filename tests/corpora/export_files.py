@@ -396,6 +396,26 @@ TICKET = {
     ],
 }
 ZENDESK: Files = {"tickets.json": {"tickets": [TICKET, {**TICKET, "id": 8, "comments": []}]}}
+FRESHDESK: Files = {
+    "tickets.json": [
+        {
+            "cc_emails": [],
+            "fr_escalated": False,
+            "requester_id": 100,
+            "responder_id": None,
+            "id": 7,
+            "subject": "Broken",
+            "description": "<div>It does<br>not start.</div>",
+            "description_text": "It does not start.",
+            "created_at": "2024-01-01T10:00:00Z",
+            "conversations": [
+                {"body": "<div>A cable?</div>", "incoming": False, "private": True},
+                {"body": "<div>Is it plugged in?</div>", "incoming": False, "private": False},
+                {"body_text": "No & yes", "incoming": True, "created_at": "2024-01-01T10:09:00Z"},
+            ],
+        }
+    ]
+}
 INTERCOM: Files = {
     "conversations.json": {
         "type": "conversation.list",

@@ -74,6 +74,16 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
             "8": [("user", "It does not start.")],
         },
     ),
+    "freshdesk": (
+        exports.FRESHDESK,
+        {
+            "7": [
+                ("user", "It does\nnot start."),
+                ("system", "Is it plugged in?"),
+                ("user", "No & yes"),
+            ]
+        },
+    ),
     "intercom": (
         exports.INTERCOM,
         {"9": [("user", "Hi & hello,\nis it open?"), ("system", "It is.")]},
@@ -172,6 +182,13 @@ def test_irc_is_read_as_each_client_logs_it(read, put, client: str):
     (record,) = read(put({name: log}) / name)
     assert said([record])[record["id"]] == GREETED
     assert all(turn["time"].startswith("2024-01-01T10:00") for turn in record["turns"])
+
+
+def test_conversations_of_intercom_in_an_object_of_their_own_are_told_by_their_type(read, put):
+    (conversations,) = (x["conversations"] for x in exports.INTERCOM.values())
+    assert said(read(put({"all.json": {"conversations": conversations}}) / "all.json")) == {
+        "9": TURNS["intercom"][1]["9"]
+    }
 
 
 def test_a_log_that_is_compressed_is_called_as_before(read, put):

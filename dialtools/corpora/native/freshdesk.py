@@ -1,0 +1,42 @@
+"""Freshdesk's and Freshservice's tickets with their conversations: lines, a list, or one, of JSON.
+
+A ticket is a dialogue: it opens with its description. Messages that came in are the user's, those
+that went out the system's; private ones are no turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dialtools.corpora.markup import seen
+from dialtools.corpora.native.files import Files
+from dialtools.corpora.native.raw import Raw, Unexpected, field
+from dialtools.corpora.native.talk import INTERNAL, Talk, documents, known_text, objects
+
+
+def raw(files: Files) -> Iterator[Raw]:
+    """Yield the tickets."""
+    yield from documents(files, "*.json", "*.jsonl", "*.ndjson", within="tickets")
+
+
+def record(raw: Raw) -> dict[str, Any]:
+    """Return a dialogue with the ticket's `subject`."""
+    ticket = raw.value
+    if not isinstance(ticket, dict) or not {"conversations", "description"} & ticket.keys():
+        raise Unexpected("expected a ticket with 'conversations' or a 'description'")
+    talk = Talk()
+    talk.say("user", _text(ticket, "description"), time=known_text(ticket, "created_at"))
+    for message in objects(ticket.get("conversations") or [], "conversations"):
+        if message.get("private") is True:
+            talk.leave(INTERNAL)
+        else:
+            role = "user" if field(message, "incoming", bool, default=False) else "system"
+            talk.say(role, _text(message, "body"), time=known_text(message, "created_at"))
+    return talk.record(id=known_text(ticket, "id"), subject=known_text(ticket, "subject"))
+
+
+def _text(record: dict[str, Any], name: str) -> str:
+    """Return what people see of the markup, which has lines; where there is none, its text."""
+    markup = field(record, name, str, default="")
+    return seen(markup) or field(record, f"{name}_text", str, default="")
