@@ -16,13 +16,13 @@ LIKELY = {
     "case_number contact_id issue_id incident_id request_id message_tree_id case room_id "
     "channel_id",
     "text_column": "text message body content utterance message_text message_body msg txt comment "
-    "comment_body",
+    "comment_body transcript utterance_text",
     "speaker_column": "speaker role speaker_role sender_role author_role sender_type author_type "
     "participant_role sender author participant from who user speaker_id speaker_idx sender_id "
     "author_id",
     "reply_column": "reply_to reply_to_id in_reply_to parent_id parent_message_id parent",
     "order_column": "turn turn_id turn_index turn_idx turn_number utterance_idx created_at "
-    "timestamp sent_at time date_time date ts position sequence",
+    "timestamp sent_at time date_time date ts start_time start begin_time position sequence",
 }
 """Names of what each flag asks for, those that say it most clearly first."""
 NEEDED = ("dialogue_column", "text_column")
@@ -65,4 +65,5 @@ def _first(names: Collection[str], header: Collection[str]) -> str | None:
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"[\s_.#-]", "", name.casefold())
+    """Return a name without its marks and brackets: `Comment (HTML)` is `comment`."""
+    return re.sub(r"\([^()]*\)|[\s_.#-]", "", name.casefold())

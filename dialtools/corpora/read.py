@@ -231,7 +231,8 @@ def _reject(
 ) -> None:
     names = chunk.data.schema.names if chunk.columnar else list(record)
     reason = str(error)
-    if chunk.columnar and reason == NO_TURNS and (key := key_of_turns(names)):
+    key = key_of_turns(names) if chunk.columnar and reason == NO_TURNS else None
+    if key and record.get(key) is None:
         reason = NULL_TURNS.format(key)  # a row has no field of what is null
     policy.reject(Where(chunk.name, number), reason, record, _hint(names, reason))
 

@@ -217,11 +217,22 @@ def _together(rows: Iterator[Row], name: str, columns: Columns) -> Iterator[Row]
                 raise DataError(
                     f"dialogue {row.dialogue!r} goes on after another began",
                     where=Where(name, row.line),
-                    hint="--unsorted gathers the rows of each dialogue; "
-                    f"so does sorting by {columns.dialogue}",
+                    hint=_gathered(columns),
                 )
             current = row.dialogue
         yield row
+
+
+def _gathered(columns: Columns) -> str:
+    """Return what brings the rows of a dialogue together, and into order."""
+    if columns.order:
+        return (
+            f"--unsorted gathers the rows of each dialogue; so does sorting by {columns.dialogue}"
+        )
+    return (
+        "--unsorted gathers the rows of each dialogue in the order of the file, "
+        "--order-column NAME by their time or number"
+    )
 
 
 def _dialogues(

@@ -24,7 +24,9 @@ def choose_fields(named: Sequence[str], first: Mapping[str, Any]) -> tuple[str, 
         if chosen := next(offered, None):
             return chosen
         turns = "dial-pairs --kind utterance makes a text of each turn (dial-embed has --per turn)"
-        hint = turns if key_of_turns(first) else text_flag(first) or "name one with --field"
+        said = first.get(key_of_turns(first) or "")
+        hint = turns if isinstance(said, list | dict) else text_flag(first)
+        hint = hint or "name one with --field"
         raise ConfigError(f"no field text in the input; {there}", hint=hint)
     if missing := _missing(named, first):
         hint = nearest(missing[0], list(first))
