@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from dialtools.streams.full import naming
 from dialtools.streams.scraps import temporary_folder
 
 MEMORY = "256MiB"
@@ -38,7 +39,7 @@ def by_dialogue(rows: Iterable[Row]) -> Iterator[Row]:
     """
     import duckdb
 
-    with temporary_folder() as folder:
+    with temporary_folder() as folder, naming(folder.parent):
         limits = {
             "memory_limit": MEMORY,
             "temp_directory": str(folder),

@@ -16,6 +16,7 @@ from dialtools.streams.scraps import lasting
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.ESTALE)
 """No space left, none of the quota, a file larger than may be; a disk or a server that fails."""
+ELSEWHERE = "temporary files; TMPDIR=FOLDER puts them on another disk"
 BUFFER_BYTES = 1 << 20
 
 
@@ -33,7 +34,8 @@ def naming(path: str | Path) -> Generator[None]:
         reason = _full(error)
         if not reason:
             raise
-        raise OutputError(reason, where=lasting(Path(path))) from error
+        hint = ELSEWHERE if str(path) == tempfile.gettempdir() else None
+        raise OutputError(reason, where=lasting(Path(path)), hint=hint) from error
 
 
 def _full(error: Exception) -> str:

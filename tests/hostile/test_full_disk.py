@@ -50,6 +50,17 @@ def test_a_file_that_grows_too_large_is_named_and_goes(installed, talk, tmp_path
     assert list(tmp_path.iterdir()) == [talk]
 
 
+def test_a_temporary_file_without_room_is_not_called_as_the_output(installed, tmp_path):
+    rows = (f"{i % 20_000},how do you do number {i * 7919}\n" for i in range(60_000))
+    (tmp_path / "log.csv").write_text("dialogue_id,text\n" + "".join(rows))
+    line = f"ulimit -f 1500; TMPDIR=$PWD {installed}/dial-pairs -q --unsorted -n 1 log.csv -o one"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True)
+    told, hint = done.stderr.splitlines()
+    assert (done.returncode, told) == (1, f"dial-pairs: {tmp_path}: File too large")
+    assert "TMPDIR=FOLDER puts them on another disk" in hint
+    assert [*tmp_path.iterdir()] == [tmp_path / "log.csv"]
+
+
 @pytest.mark.parametrize(
     ("line", "side", "main"),
     [
