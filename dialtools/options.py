@@ -71,6 +71,11 @@ class Spec:
         return f"--{self.key}"
 
     @property
+    def usage(self) -> str:
+        """How a positional stands in the line of usage."""
+        return self.shown or f"[{self.metavar}]..."
+
+    @property
     def writes(self) -> bool:
         """Whether it names what is written: a file or folder that does not change the result."""
         named = any(word in (self.metavar or "") for word in ("FILE", "DIR"))
@@ -146,15 +151,17 @@ def argument(
     *,
     help: str,
     metavar: str = "INPUT",
+    shown: str | None = None,
     choices: Choices | None = None,
 ) -> Any:
     """Return a dataclass field that is the list of positional arguments.
 
     Args:
+        shown: how usage has it: without one, any number of them or none.
         choices: names that completion offers beside files; others are allowed.
     """
-    metadata = {"help": help, "metavar": metavar, "positional": True, "choices": choices}
-    return field(default=(), metadata=metadata)
+    facts = dict(locals())
+    return field(default=(), metadata={**facts, "positional": True})
 
 
 @cache

@@ -198,7 +198,7 @@ def _section(heading: str, rows: Sequence[tuple[str, str]], width: int) -> Itera
 
 def usage(command: Command) -> str:
     """Return the usage line."""
-    positional = "".join(f" [{s.metavar}]..." for s in command.specs if s.positional)
+    positional = "".join(f" {s.usage}" for s in command.specs if s.positional)
     return f"Usage: {command.name} [OPTIONS]{positional}"
 
 

@@ -5,6 +5,7 @@ python -m dialtools.cli._man        writes man/ and completions/ of the checkout
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -125,10 +126,13 @@ def _synopsis(command: Command | Group) -> str:
     if isinstance(command, Group):
         inputs = f"[{italic('INPUT')}]..."
         return f"{bold(command.name)} {italic('TASK')} [{italic('OPTIONS')}] {inputs}"
-    positional = "".join(
-        f" [{italic(spec.metavar or '')}]..." for spec in command.specs if spec.positional
-    )
+    positional = "".join(f" {_in_italics(s.usage)}" for s in command.specs if s.positional)
     return f"{bold(command.name)} [{italic('OPTIONS')}]{positional}"
+
+
+def _in_italics(usage: str) -> str:
+    """Return what stands in a line of usage with its names in italics."""
+    return re.sub(r"[A-Z]+", lambda name: italic(name[0]), usage)
 
 
 def _tasks(group: Group) -> list[str]:

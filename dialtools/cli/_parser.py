@@ -132,7 +132,7 @@ class _NamesAndPaths(_Choices):
 def _parameter(spec: Spec) -> click.Parameter:
     kind = _kind(spec)
     if spec.positional:
-        return click.Argument([spec.name], nargs=-1, type=kind, metavar=f"[{spec.metavar}]...")
+        return click.Argument([spec.name], nargs=-1, type=kind, metavar=spec.usage)
     names = [spec.name, *([spec.short] if spec.short else [])]
     if spec.type is bool:
         flags = f"{spec.flag}/--no-{spec.key}" if spec.negatable else spec.flag

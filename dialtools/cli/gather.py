@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 class GatherOptions(OutputOptions, RunOptions):
     """Which parts, and where the whole goes."""
 
-    inputs: tuple[str, ...] = argument(metavar="PART", help="parts, or a folder of them")
+    inputs: tuple[str, ...] = argument(
+        metavar="PART", shown="PART...", help="parts, or a folder of them"
+    )
     to: str | None = restated(
         OutputOptions, "to", choices=EMBEDDING_FORMATS, shown="by suffix, else that of the parts"
     )

@@ -2,16 +2,16 @@
 
   dial-pairs chats.jsonl > pairs.jsonl
   dial-pairs --window 1,2,3 chats.jsonl.zst | dial-train
-  dial-pairs --split train=0.98,dev=0.02 -o 'pairs.{split}.jsonl' chats.jsonl
-  dial-pairs --kind self --to arrow chats.jsonl -o utterances.arrow
-  dial-pairs --kind texts --texts title,body faq.csv -o pairs.arrow
-  dial-pairs --kind same-label --texts message,intent few.csv -o alike.jsonl
-  dial-pairs --kind entailment --from snli snli_1.0/ -o entailment.jsonl
-  dial-pairs --summary --min-words 4 chats.jsonl
   dial-pairs --dialogue-column ticket --text-column message log.csv
   dial-pairs --unsorted --dialogue-column chat --order-column sent log.parquet
   dial-pairs --order-column sent --session-gap 30m log.csv
   dial-pairs --speaker-column from --speaker-map kim=user,agent=system log.csv
+  dial-pairs --split train=0.98,dev=0.02 -o 'pairs.{split}.jsonl' chats.jsonl
+  dial-pairs --summary --min-words 4 chats.jsonl
+  dial-pairs --kind self --to arrow chats.jsonl -o utterances.arrow
+  dial-pairs --kind texts --texts title,body faq.csv -o pairs.arrow
+  dial-pairs --kind same-label --texts message,intent few.csv -o alike.jsonl
+  dial-pairs --kind entailment --from snli snli_1.0/ -o entailment.jsonl
 
 Reads dialogues, one a line: {"id", "turns": [{"text", "speaker"}, ...]}. The
 names `dialogue` or `messages`, `utterance`, `content`, `message` or `body`, and
@@ -89,9 +89,9 @@ Chat exports:
 Exports of ChatGPT, Claude, Slack, Teams, Discord, Telegram, WhatsApp,
 Messenger, Instagram, IRC, Zendesk, Freshdesk, Intercom, Rasa and LangSmith,
 and transcripts of meetings (WebVTT, SubRip) are read as they come. A chat is
-a dialogue; in Slack and Teams that is a thread, or in Slack a day of a channel
-without its threads; in IRC a day. In tickets the customer is `user` and
-agents are `system`; in chats of people speakers keep their names, which
+a dialogue; in Slack and Teams that is a thread, or in Slack a day of a
+channel without its threads; in IRC a day. In tickets the customer is `user`
+and agents are `system`; in chats of people speakers keep their names, which
 --speaker-map turns into roles. Notices, bots, internal notes and media
 without text are left out, and counted at the end. --session-gap cuts a chat
 at its pauses. Plain text whose lines begin with who speaks needs

@@ -212,7 +212,9 @@ class DriftOptions(FindOptions, RowOptions, TableOutputOptions, RunOptions):
     """Options of `dialtools drift`."""
 
     inputs: tuple[str, ...] = argument(
-        metavar="OLD NEW", help="two embedding files, of before and after; - is stdin"
+        metavar="OLD NEW",
+        shown="OLD NEW",
+        help="two embedding files, of before and after; - is stdin",
     )
     clusters: str = restated(FindOptions, "clusters")
     method: str = restated(FindOptions, "method")

@@ -44,6 +44,7 @@ class MergeOptions(PieceOptions, RunOptions):
 
     inputs: tuple[str, ...] = argument(
         metavar="MODEL",
+        shown="START MODEL...",
         help="the start, then models that were trained from it, each with its weight: dse*0.7",
     )
     output: str = restated(

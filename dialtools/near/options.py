@@ -74,6 +74,7 @@ class NeighborOptions(NearOptions):
     """What is searched with, and among what."""
 
     inputs: tuple[str, ...] = argument(
+        shown="[QUERIES [INDEX]]",
         help="QUERIES and INDEX: embedding files, or folders of parts; without INDEX each row is "
         "searched among the others of QUERIES; none or - is stdin",
     )

@@ -20,7 +20,9 @@ class SearchOptions(PieceOptions, RunOptions):
     """What is looked for, where, and what is told of it."""
 
     asked: tuple[str, ...] = argument(
-        metavar="FILE TEXT", help="an embedding file, or a folder of parts; and texts to look for"
+        metavar="FILE TEXT",
+        shown="FILE TEXT...",
+        help="an embedding file, or a folder of parts; and texts to look for",
     )
     model: str | None = option(
         None, metavar="DIR", help="encoder of the texts", shown="the one that FILE records"

@@ -41,7 +41,9 @@ SCOPE_METRICS = ("mean-std average", "mean average", "auroc", "aupr")
 class CurveOptions(PieceOptions, RunOptions):
     """Options of `dial-eval curve`."""
 
-    inputs: tuple[str, ...] = argument(metavar="RUN", help="model directories, best with snapshots")
+    inputs: tuple[str, ...] = argument(
+        metavar="RUN", shown="RUN...", help="model directories, best with snapshots"
+    )
     intent: str | None = option(
         None, metavar="FILE", help="labelled records with a split: few-shot intents by prototypes"
     )

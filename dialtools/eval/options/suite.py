@@ -51,6 +51,7 @@ class SuiteOptions(ScoreOptions):
     inputs: tuple[str, ...] = argument(
         help="a suite, then a folder of embedding files for each model",
         metavar="SUITE DIR",
+        shown="SUITE DIR...",
         choices=suite.names,
     )
     task: tuple[str, ...] = option(
