@@ -239,6 +239,8 @@ class Group:
 
     def run(self, argv: list[str], sisters: Sisters | None = None) -> int:
         """Hand the rest of the line to the sub-command that it begins with."""
+        if argv and argv[0] == "help":
+            argv = [*argv[1:], "--help"]
         if answer := _help.answer(argv, self.name, lambda: _help.group_page(self)):
             sys.stdout.write(answer)
             return ExitCode.OK

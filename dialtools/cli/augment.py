@@ -19,6 +19,7 @@ slots, or with a seeded sample of --max-per-template of them.
 
 Writes each record with its "template", followed by the records made from it,
 with {"synthetic": true, "source_id", "seed"} and slots at their new places.
+docs/augmented.md has some to read.
 
 Which texts are made:
 

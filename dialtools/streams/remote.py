@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,8 @@ from dialtools.streams.spans import spans
 
 OBJECT_STORES = ("s3", "gcs", "abfs")
 """Where a file is there whole or not at all: it needs no other name while it is written."""
+
+FETCH = "fetch it first: curl -fLO {}"
 
 
 def is_remote(path: str) -> bool:
@@ -51,6 +54,11 @@ class Place(NamedTuple):
             DataError: if pyarrow has no such file system, or cannot reach it.
         """
         from pyarrow import fs
+
+        if name.startswith(("http://", "https://")):
+            raise DataError(
+                "not read from the web", where=name, hint=FETCH.format(shlex.quote(name))
+            )
 
         if not is_remote(name):
             return cls(name, fs.LocalFileSystem(), name)
