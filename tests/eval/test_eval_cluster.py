@@ -13,6 +13,8 @@ import pytest
 from oracles import slow_clusterings
 from score_files import Evaluate, Record, score, unit, write
 
+from dialtools.eval.options.cluster import ClusterOptions
+from dialtools.eval.tasks import cluster
 from dialtools.metrics.clusterings import MEASURES, adjusted_rand, contingency
 from dialtools.metrics.resample import over_tables
 
@@ -62,6 +64,18 @@ def test_each_run_is_scikit_learns_k_means_of_unit_vectors(evaluate: Evaluate, p
     told = score(records, "accuracy", "test kmeans")
     assert told["data"] == {"clusters": 4.0, "labels": 4} and told["n"] == len(labels)
     assert sum(told["each"]) / len(labels) == pytest.approx(told["value"] / 100, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "steps"),
+    [("rows", 2 * (3 + len(MEASURES))), ("induce", 3 + len(MEASURES)), ("mteb", 2 * 3)],
+)
+def test_each_run_and_each_interval_is_a_step_that_a_person_sees(
+    path: Path, protocol: str, steps: int
+):
+    told: list[int] = []
+    cluster.evaluate(ClusterOptions(inputs=(str(path),), protocol=protocol, runs=3), told.append)
+    assert sum(told) == steps
 
 
 def test_parts_are_scored_apart_and_a_label_may_be_left_out(evaluate: Evaluate, path: Path):

@@ -25,7 +25,8 @@ class Task(Entry):
     Attributes:
         options: the class of its options, as `module:Class`.
         counts: what it advances by, where it takes long ("probes"); the function then takes a
-            second argument `advance`, and its options tell in `points` how many there will be.
+            second argument `advance`, and its options tell in `points` how many there will be, None
+            where that is not known.
         memory: what it holds, for the help page.
     """
 
@@ -95,5 +96,6 @@ TASKS = {
         target="dialtools.eval.tasks.cluster:evaluate",
         summary="match clusters with labels: NMI, ARI, accuracy; protocols of MTEB and DSTC11",
         options="dialtools.eval.options.cluster:ClusterOptions",
+        counts="runs and intervals",
     ),
 }

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dialtools.advance import Advance, silent
 from dialtools.catalog import lookup
 from dialtools.cluster.methods import find
 from dialtools.cluster.options import KMEANS
@@ -45,27 +46,31 @@ class Truth(NamedTuple):
         return int(self.labels.max()) + 1
 
 
-def evaluate(options: ClusterOptions) -> Scored:
-    """Return how well clusters tell labels, in percent, by the protocol that is asked for."""
-    return lookup(PROTOCOLS, options.protocol, kind="protocol")(options)
+def evaluate(options: ClusterOptions, advance: Advance = silent) -> Scored:
+    """Return how well clusters tell labels, in percent, by the protocol that is asked for.
+
+    Args:
+        advance: called with 1 for each finished run and interval.
+    """
+    return lookup(PROTOCOLS, options.protocol, kind="protocol")(options, advance)
 
 
-def of_rows(options: ClusterOptions) -> Scored:
+def of_rows(options: ClusterOptions, advance: Advance) -> Scored:
     """Cluster the rows of each part, and compare with their labels."""
     scores, source = [], read_embeddings(options.files, limit=options.limit)
     notes = note_on_absent("--without", options.without, source.column(options.label))
     for setting, truth in _parts(source, options):
-        found = [
-            find(truth.vectors, asked, seed=seed, where=source.name).labels
-            for asked, seed in _runs(options, truth.kinds)
-        ]
+        found = []
+        for asked, seed in _runs(options, truth.kinds):
+            found.append(find(truth.vectors, asked, seed=seed, where=source.name).labels)
+            advance(1)
         name = f"{setting} {options.method}".strip()
-        scores += _scores(found, truth, name, options)
+        scores += _scores(found, truth, name, options, advance)
         notes.append(_note(name, found, truth))
     return Scored(scores, source.metadata, notes)
 
 
-def of_induced(options: ClusterOptions) -> Scored:
+def of_induced(options: ClusterOptions, advance: Advance) -> Scored:
     """Cluster training rows, learn the clusters, and compare what test rows get with their labels.
 
     Raises:
@@ -81,16 +86,20 @@ def of_induced(options: ClusterOptions) -> Scored:
         labels = find(train.vectors, asked, seed=seed, where=learnt.name).labels
         clusters.append(labels)
         found.append(_classified(train.vectors, labels, test.vectors, seed=seed))
+        advance(1)
     name = f"induced {options.method}"
-    scores = _scores(found, test, name, options)
+    scores = _scores(found, test, name, options, advance)
     return Scored(scores, learnt.metadata, [_note(name, clusters, train)])
 
 
-def of_draws(options: ClusterOptions) -> Scored:
+def of_draws(options: ClusterOptions, advance: Advance) -> Scored:
     """Cluster draws of the rows of each part as mteb does; V-measure."""
     scores, source = [], read_embeddings(options.files, limit=options.limit)
     for setting, truth in _parts(source, options, scaled=False):
-        values = [100 * nmi(table) for table in _draws(truth, options)]
+        values = []
+        for table in _draws(truth, options):
+            values.append(100 * nmi(table))
+            advance(1)
         facts = _facts(truth, f"{setting} mteb".strip(), options)
         scores.append(of_runs(values, metric="v-measure", **facts))
     return Scored(scores, source.metadata)
@@ -173,7 +182,11 @@ def _classified(
 
 
 def _scores(
-    found: list[np.ndarray], truth: Truth, setting: str, options: ClusterOptions
+    found: list[np.ndarray],
+    truth: Truth,
+    setting: str,
+    options: ClusterOptions,
+    advance: Advance,
 ) -> list[Score]:
     """Return all measures over the runs; intervals are of other runs on other rows."""
     tables = [contingency(labels, truth.labels) for labels in found]
@@ -195,6 +208,7 @@ def _scores(
         reach = values[0] - low, high - values[0]
         score = of_runs(values, reach, metric=name, each=each, **facts)
         scores.append(replace(score, low=low, high=high) if len(tables) == 1 else score)
+        advance(1)
     return scores
 
 
