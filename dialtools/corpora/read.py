@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,7 @@ from dialtools.corpora.dialogues import (
     key_of_turns,
     whose,
 )
-from dialtools.corpora.fields import ANSWERED, ASKED, LABELS, TEXT_KEYS, BadRecord
+from dialtools.corpora.fields import ANSWERED, ASKED, LABELS, TEXT_KEYS, TURN_TEXTS, BadRecord
 from dialtools.corpora.likely import flags
 from dialtools.corpora.logs import log_records, shown_records
 from dialtools.corpora.options import LogOptions
@@ -58,6 +59,14 @@ HINT_OF_TEXTS = (
     "two texts are no dialogue: --kind texts pairs them, --kind utterance writes them as they are"
 )
 HINT_OF_PAIRS = "these are pairs already, which dial-train reads"
+HINT_OF_ALL = "{0} is a list of records: `jq -c '.{0}[]'` writes each on a line of its own"
+HINT_OF_TURNS = "{0} may be its turns: `jq -c '.turns = .{0}'` calls them so"
+HINT_OF_LINES = (
+    "{0} is lines of who speaks: `jq -r '.{0} + \"\\n\"'` makes plain text of them, which "
+    "--from text --speaker-prefix reads"
+)
+SPOKEN_LINES = re.compile(r"[^\n:]{1,40}: [^\n]*\n[^\n:]{1,40}: ")
+"""Two lines that begin with a name."""
 HINT_OF_NAMES = (
     "there are {}; --dialogue-column and --text-column name those of a turn a row, --from names a "
     "published corpus (`dialtools formats`); a list of turns is called turns"
@@ -234,7 +243,23 @@ def _reject(
     key = key_of_turns(names) if chunk.columnar and reason == NO_TURNS else None
     if key and record.get(key) is None:
         reason = NULL_TURNS.format(key)  # a row has no field of what is null
-    policy.reject(Where(chunk.name, number), reason, record, _hint(names, reason))
+    hint = _hint_of_values(record) if reason == NO_TURNS else None
+    policy.reject(Where(chunk.name, number), reason, record, hint or _hint(names, reason))
+
+
+def _hint_of_values(record: Mapping[str, Any]) -> str | None:
+    """Return what takes out the dialogues that a record holds, or its turns of another name."""
+    for key, value in record.items():
+        if not key.isidentifier():
+            continue
+        first = value[0] if isinstance(value, list) and value else None
+        if isinstance(first, dict) and key_of_turns(first):
+            return HINT_OF_ALL.format(key)
+        if isinstance(first, dict) and any(name in first for name in TURN_TEXTS):
+            return HINT_OF_TURNS.format(key)
+        if isinstance(value, str) and SPOKEN_LINES.match(value):
+            return HINT_OF_LINES.format(key)
+    return None
 
 
 def _hint(names: Collection[str], error: str) -> str | None:
