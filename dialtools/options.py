@@ -160,7 +160,7 @@ def argument(
         shown: how usage has it: without one, any number of them or none.
         choices: names that completion offers beside files; others are allowed.
     """
-    facts = dict(locals())
+    facts = {"help": help, "metavar": metavar, "shown": shown, "choices": choices}
     return field(default=(), metadata={**facts, "positional": True})
 
 
