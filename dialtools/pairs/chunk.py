@@ -176,14 +176,15 @@ def merged(dialogue: Dialogue) -> Dialogue:
 
     Turns of unknown speakers stay apart.
     """
-    texts: list[str] = []
+    runs: list[list[str]] = []
     speakers: list[str | None] = []
     for text, speaker in zip(dialogue.texts, dialogue.speakers, strict=True):
         if speakers and speaker is not None and speakers[-1] == speaker:
-            texts[-1] = f"{texts[-1]} {text}".strip()
+            runs[-1].append(text)
         else:
-            texts.append(text)
+            runs.append([text])
             speakers.append(speaker)
+    texts = [" ".join(filter(None, run)) for run in runs]
     return dialogue._replace(texts=texts, speakers=speakers)
 
 

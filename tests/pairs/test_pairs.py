@@ -514,6 +514,12 @@ def test_speakers_are_joined_before_turns_are_counted():
     assert mined([{"turns": turns}], merge_speaker=True, min_turns=3) == []
 
 
+def test_a_monologue_of_a_million_turns_is_joined_at_once():
+    turns = 1_000_000  # each copied with all before it would take days
+    (whole,) = merged(Dialogue("d", ["word", ""] * (turns // 2), ["u"] * turns)).texts
+    assert len(whole) == 5 * turns // 2 - 1
+
+
 def test_the_published_reader_keeps_the_last_of_two_system_turns_and_repeats_one_between_users():
     talk = Dialogue(
         "d",
