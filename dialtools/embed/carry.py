@@ -19,6 +19,7 @@ from dialtools.streams.carried import Carried
 from dialtools.streams.policy import Where
 from dialtools.streams.schemas import NO_COLUMN, column_of, wider
 from dialtools.streams.tally import counted
+from dialtools.streams.vectors import SUFFIX
 
 PLAIN = {str, int, float}
 """What lists hold that are no nested values."""
@@ -107,7 +108,7 @@ class Columns:
         return [name for name in names if name not in self.earlier]
 
     def _is_earlier(self, name: str) -> bool:
-        return name.endswith("embedding") or name in self.made
+        return name.endswith(SUFFIX) or name in self.made
 
     def _column(self, name: str, rows: Rows, places: Sequence[Where]) -> pa.Array:
         values = [row.get(name) for row in rows]
