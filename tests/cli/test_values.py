@@ -63,6 +63,7 @@ REFUSED = [
         "a=0.5,a=0.5",
         "names must differ, shares be above 0 and sum to 1 or less",
     ),
+    (values.split_shares, "=0.5,b=0.5", "expected NAME=SHARE[,NAME=SHARE...]"),
     (values.speaker_roles, "Kim=user,kim=agent", "names must differ"),
     (values.metric_bound, "accuracy=high", "expected METRIC=VALUE, e.g. accuracy=80"),
 ]
