@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from dialtools import values
 from dialtools.cli._help import toml, toml_value
 from dialtools.errors import ConfigError
 from dialtools.options import Layer, Spec, parse_value, resolve
+from dialtools.toml import read_toml
 from dialtools.values import at_least, bounded, byte_size, either, list_of, subset_of
 
 READ = [
@@ -112,6 +114,12 @@ def test_a_printed_configuration_gives_the_same_options_again(command: str, flag
     printed = tomllib.loads(toml(found.specs, options, origins))
     again, _ = resolve(found.options, [Layer("run.toml", printed)])
     assert again == options
+
+
+def test_a_configuration_is_read_as_a_text_editor_of_windows_writes_it(tmp_path: Path):
+    path = tmp_path / "run.toml"
+    path.write_bytes(b'\xef\xbb\xbfwindow = [1, 2]\r\nhelp = """a\r\nb"""\r\n')
+    assert read_toml(path) == {"window": [1, 2], "help": "a\nb"}
 
 
 def test_half_a_dialogue_in_a_configuration_is_refused_not_cut_to_none():
