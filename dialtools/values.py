@@ -206,8 +206,8 @@ def folder(text: str) -> str:
 
 
 def name_list(text: str) -> tuple[str, ...]:
-    """Parse `a,b` into names; empty ones are none."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    """Parse `a,b` into distinct names; empty ones are none."""
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 def two_names(text: str) -> tuple[str, ...]:

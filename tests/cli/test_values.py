@@ -29,7 +29,7 @@ READ = [
     (values.window_sizes, "1-3, all,2,9", (1, 2, 3, 0, 9)),
     (values.window_sizes, "0,1", (0, 1)),
     (values.logarithm_base, "e", math.e),
-    (values.name_list, "a, b,,", ("a", "b")),
+    (values.name_list, "a, b,,a", ("a", "b")),
     (subset_of(("lower", "space")), "space,lower", ("lower", "space")),
     (subset_of(("lower", "space")), "none", ()),
     (values.on_error_policy, "quarantine=bad.jsonl", "quarantine=bad.jsonl"),
