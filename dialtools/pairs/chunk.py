@@ -148,7 +148,8 @@ def consecutive(
         tally.facts[WITH_DOMAIN] += 0 if about is None else len(about) - about.null_count
     if options.min_turns:
         long = turns.sizes >= options.min_turns
-        tally.drop("in dialogues of too few turns", int((turns.sizes[~long] - 1).clip(0).sum()))
+        lost = turns.sizes[~long] - (options.kind != "self")
+        tally.drop("in dialogues of too few turns", int(lost.clip(0).sum()))
         turns = turns.only(np.flatnonzero(long))
     if options.kind == "self":
         return turns, selves(turns)

@@ -337,6 +337,9 @@ def test_dialogues_of_just_the_least_number_of_turns_stay():
     (piece,) = pieces(talks, tally=tally, min_turns=3)
     assert piece.rows == tally.kept == 2 and tally.sources == 1
     assert tally.dropped["in dialogues of too few turns"] == 1
+    alone = Tally()  # each turn is a pair with itself
+    list(pieces(talks, tally=alone, min_turns=3, kind="self"))
+    assert alone.dropped["in dialogues of too few turns"] == 2
 
 
 @settings(max_examples=25)
