@@ -23,7 +23,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     if len(content) > MOST_BYTES:
         raise ConfigError(f"larger than {MOST_BYTES >> 20} MiB, so no configuration", where=path)
     try:
-        return tomllib.loads(content.decode().replace("\r\n", "\n"))
+        return tomllib.loads(content.decode("utf-8-sig").replace("\r\n", "\n"))
     except RecursionError:
         raise ConfigError("not TOML: nested too deep", where=path) from None
     except ValueError as error:  # of the syntax, of bytes that are not UTF-8, of endless digits

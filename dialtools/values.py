@@ -206,8 +206,8 @@ def folder(text: str) -> str:
 
 
 def name_list(text: str) -> tuple[str, ...]:
-    """Parse `a,b` into names; empty ones are none."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    """Parse `a,b` into distinct names; empty ones are none."""
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 def two_names(text: str) -> tuple[str, ...]:
@@ -349,7 +349,9 @@ def split_shares(text: str) -> tuple[str, ...]:
     try:
         sizes = {name.strip(): number(size) for name, _, size in parts}
     except ValueError:
-        raise ValueError("expected NAME=SHARE[,NAME=SHARE...]") from None
+        sizes = {"": 0.0}
+    if "" in sizes:
+        raise ValueError("expected NAME=SHARE[,NAME=SHARE...]")
     rounding = 1e-9
     if len(sizes) < len(parts) or min(sizes.values()) <= 0 or sum(sizes.values()) > 1 + rounding:
         raise ValueError("names must differ, shares be above 0 and sum to 1 or less")

@@ -6,7 +6,7 @@ Values that differ in case or blanks alone are one, shown in their commonest for
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import inf
 from typing import Any
 
@@ -37,12 +37,16 @@ class Book:
             value = " ".join(value.split())
             forms[value] = forms.get(value, 0) + count
 
-    def merge(self, other: Book) -> None:
-        """Add the counts of another book."""
+    def merge(self, other: Book, called: Callable[[str], str] = str) -> None:
+        """Add the counts of another book.
+
+        Args:
+            called: returns what a type of it is called here.
+        """
         for label, values in other.types.items():
             for forms in values.values():
                 for form, count in forms.items():
-                    self.add(label, form, count)
+                    self.add(called(label), form, count)
 
     def values(self, label: str) -> list[tuple[str, int]]:
         """Return the values of a type and their counts, the most frequent first.

@@ -141,10 +141,15 @@ def _tagged(part: list[Item], tag: Tagger) -> list[Item]:
     return [item._replace(turns=[marked(turn) for turn in item.turns]) for item in part]
 
 
+def short(label: str) -> str:
+    """Return the last dotted part of a type: `fromloc.city_name` is `city_name`."""
+    return label.rpartition(".")[2] or label
+
+
 def _chosen(turn: Turn, options: AugmentOptions) -> Turn:
     spans = turn.spans or []
     if options.short_types:
-        spans = [span._replace(label=span.label.rpartition(".")[2]) for span in spans]
+        spans = [span._replace(label=short(span.label)) for span in spans]
     if options.types:
         spans = [span for span in spans if span.label in options.types]
     return turn._replace(spans=apart(spans))

@@ -12,7 +12,7 @@ from dialtools.advance import Advance, silent
 from dialtools.augment import consistent
 from dialtools.augment.book import Book, key
 from dialtools.augment.fill import Filler
-from dialtools.augment.items import Item, Turn, items
+from dialtools.augment.items import Item, Turn, items, short
 from dialtools.augment.options import AugmentOptions
 from dialtools.augment.tagger import Marked, marked_by, tagger
 from dialtools.augment.templates import Template, template
@@ -72,7 +72,7 @@ class Augment:
         options = self.options
         book = Book()
         for path in options.book:
-            book.merge(Book.load(path))
+            book.merge(Book.load(path), short if options.short_types else str)
         tag = tagger(options, book if options.book else None)
         marked = marked_by(options.spans) if options.spans else None
         for item in items(options, self.policy, tag, marked, self.tally):

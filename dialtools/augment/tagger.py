@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dialtools.augment.book import Book
 from dialtools.augment.options import RULES, AugmentOptions
+from dialtools.corpora.dialogues import called
 from dialtools.corpora.fields import BadRecord
 from dialtools.corpora.utterances import Span, apart
 from dialtools.errors import ConfigError, DataError, MissingExtra
@@ -114,7 +115,8 @@ def marked_by(path: str) -> Marked:
     """
     spans: dict[str, list[dict[str, Any]]] = {}
     for where, record in read_records([path], policy=Policy()):
-        if record.get("id") is None:
+        name = called(record.get("id"))
+        if name is None:
             raise DataError("expected {id, start, end, label}; there is no id", where=where)
-        spans.setdefault(str(record["id"]), []).append(record)
+        spans.setdefault(name, []).append(record)
     return Marked(spans)

@@ -19,9 +19,11 @@ from dialtools.streams.carried import Carried
 from dialtools.streams.policy import Where
 from dialtools.streams.schemas import NO_COLUMN, column_of, wider
 from dialtools.streams.tally import counted
+from dialtools.streams.vectors import SUFFIX
 
 PLAIN = {str, int, float}
 """What lists hold that are no nested values."""
+GAPS = {type(None)}
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -107,7 +109,7 @@ class Columns:
         return [name for name in names if name not in self.earlier]
 
     def _is_earlier(self, name: str) -> bool:
-        return name.endswith("embedding") or name in self.made
+        return name.endswith(SUFFIX) or name in self.made
 
     def _column(self, name: str, rows: Rows, places: Sequence[Where]) -> pa.Array:
         values = [row.get(name) for row in rows]
@@ -173,13 +175,16 @@ def _as_text(value: Any) -> Any:
 
 
 def _nested(values: Sequence[Any]) -> bool:
-    """Tell whether there is more among values than texts, numbers and lists of either."""
+    """Tell whether there is more among values than texts, numbers and lists of either.
+
+    Lists may have gaps: Arrow has a place for them.
+    """
     lists = [value for value in values if type(value) is list]
-    of_lists = _kinds(chain.from_iterable(lists))  # of all at once: most are of one type
+    of_lists = _kinds(chain.from_iterable(lists)) - GAPS  # of all at once: most are of one type
     if dict in _kinds(values) or not of_lists <= PLAIN:
         return True
     mixed = str in of_lists and len(of_lists) > 1
-    return mixed and any(str in kinds and len(kinds) > 1 for kinds in map(_kinds, lists))
+    return mixed and any(str in kinds and len(kinds - GAPS) > 1 for kinds in map(_kinds, lists))
 
 
 def _kinds(values: Iterable[Any]) -> set[type]:

@@ -52,7 +52,7 @@ class Compression:
         encoder: Encoder | TokenVectors | WordVectors,
         settings: Settings,
     ) -> None:
-        """Encode the templates.
+        """Encode the templates, unless it is a dry run.
 
         Raises:
             ConfigError: if --align is asked of a model without the layer, or of cut vectors.
@@ -75,6 +75,7 @@ class Compression:
             )
         if options.templates:
             self.names = _templates(options.templates)
+        if self.names and not options.dry_run:
             items = [((name,), None) for name in self.names]
             plain = replace(settings, normalize=False)
             self.templates = self._aligned(encode_turns(encoder, items, plain, silent).vectors)

@@ -29,7 +29,7 @@ from dialtools.roles import EMPTY
 from dialtools.shown import quoted
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally, counted, given
-from dialtools.streams.vectors import embedding_batch
+from dialtools.streams.vectors import SUFFIX, embedding_batch
 
 Record = tuple[Where, dict[str, Any]]
 Row = tuple[Where, dict[str, Any], list[Turns]]
@@ -167,7 +167,7 @@ class Embedder:
         self._refuse_cut(encoded, shard)
         if self.options.tokens:
             for name, counts in self._by_field(encoded.tokens).items():
-                columns[name.replace("embedding", "tokens")] = counts
+                columns[name.replace(SUFFIX, "tokens")] = counts
         float16 = self.options.dtype == "float16"
         vectors = self._by_field(encoded.vectors)
         batch = embedding_batch(columns, vectors, float16=float16)
@@ -193,14 +193,19 @@ class Embedder:
         """Return the names of the columns that are made.
 
         Raises:
-            ConfigError: if one is to be carried along from the input.
+            ConfigError: if one, or vectors of an earlier run, are to be carried along.
         """
-        names = [vector_name(name, self.fields) for name in self.fields]
-        if self.options.tokens:
-            names += [name.replace("embedding", "tokens") for name in names]
-        if taken := next((name for name in names if name in self.options.keep), None):
-            raise ConfigError(f"--keep: {taken} is a column that this run makes")
-        return frozenset(names)
+        vectors = [vector_name(name, self.fields) for name in self.fields]
+        tokens = [name.replace(SUFFIX, "tokens") for name in vectors] if self.options.tokens else []
+        made = frozenset((*vectors, *tokens))
+        for name in self.options.keep:
+            if name in made:
+                raise ConfigError(f"--keep: {name} is a column that this run makes")
+            if name.endswith(SUFFIX):
+                raise ConfigError(
+                    f"--keep: {quoted(name)}: columns that end in {SUFFIX} hold this run's vectors"
+                )
+        return made
 
     def _by_field(self, values: np.ndarray) -> dict[str, np.ndarray]:
         """Return the values of each field, by the name of its vectors."""

@@ -7,28 +7,25 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from dialtools.embed.compress import vector_names
 from dialtools.embed.embedder import Embedder, Shard
-from dialtools.embed.fields import vector_name
 from dialtools.encoder.sequences import flat_sequences
 from dialtools.encoder.token_vectors import UNBOUNDED
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.streams.tally import counted
 
 
-def plan(
-    embedder: Embedder, shards: Iterable[Shard], dimensions: int | None = None
-) -> dict[str, str]:
+def plan(embedder: Embedder, shards: Iterable[Shard], dimensions: int) -> dict[str, str]:
     """Tokenise the records of all shards, encode none; return the lines of the plan by name.
 
     Args:
-        dimensions: of the vectors that are written; as the encoder makes them, without.
+        dimensions: of the vectors that are written.
     """
-    dimensions = dimensions or embedder.dimensions()
     extent = _extent(embedder, shards)
     options = embedder.options
-    vectors = ", ".join(vector_name(name, embedder.fields) for name in embedder.fields)
+    vectors = vector_names(options, embedder.fields)
     number_bytes = np.dtype(options.dtype).itemsize
-    size = extent["rows"] * len(embedder.fields) * dimensions * number_bytes
+    size = extent["rows"] * len(vectors) * dimensions * number_bytes
     longest = embedder.model.settings.max_length
     cut = "none is cut" if longest >= UNBOUNDED else f"{extent['cut']:,} texts cut at {longest}"
     lines = {
@@ -38,7 +35,7 @@ def plan(
             f"{extent['tokens']:,} tokens, {cut}"
         ),
         "vectors": (
-            f"{vectors}: {counted(dimensions, 'dimension')}, {options.dtype}, "
+            f"{', '.join(vectors)}: {counted(dimensions, 'dimension')}, {options.dtype}, "
             f"{size / 2**20:,.1f} MiB"
         ),
         "carried": ", ".join(embedder.columns.names) or "nothing",

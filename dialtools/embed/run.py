@@ -101,7 +101,7 @@ class Embedding:
 
     def plan(self) -> dict[str, str]:
         """Return what would be done, in lines by their names."""
-        self.transform = Transform(self.options, self.space, overwrite=self.options.overwrite)
+        self._prepare(overwrite=self.options.overwrite)
         output = "stdout" if self.options.output == "-" else self.options.output
         shards = self._all(self.own.shards())
         lines = plan(self.embedder, shards, dimensions=self._dimensions())
@@ -120,17 +120,22 @@ class Embedding:
         self.compression = Compression(self.options, model.encoder, model.settings)
 
     def _all(self, shards: Iterable[Shard]) -> Iterator[Shard]:
-        """Yield the shards, of which the first tells how many vectors a row has.
+        """Yield the shards, of which the first tells what a row has vectors of.
 
         Raises:
-            ConfigError: if there are several, and the format holds one.
+            ConfigError: if the format, or the transform, is for others.
         """
         for count, shard in enumerate(shards):
-            names = vector_names(self.options, self.embedder.fields)
-            if count == 0 and FORMATS[self.format].vectors and len(names) > 1:
-                hint = "choose one --field, or --to parquet"
-                raise ConfigError(f"{self.format} holds one matrix, not {listed(names)}", hint=hint)
+            if count == 0:
+                self._check_fields()
             yield shard
+
+    def _check_fields(self) -> None:
+        names = vector_names(self.options, self.embedder.fields)
+        if FORMATS[self.format].vectors and len(names) > 1:
+            hint = "choose one --field, or --to parquet"
+            raise ConfigError(f"{self.format} holds one matrix, not {listed(names)}", hint=hint)
+        self.transform.check_fields(self.embedder.fields)
 
     @property
     def _inputs(self) -> tuple[str, ...]:
@@ -146,7 +151,6 @@ class Embedding:
         ready = ((shard, self.embedder.tokenised(shard)) for shard in shards)
         with self._sink(metadata, overwrite=self.options.overwrite) as write:
             for shard, encoding in self._early(ready):
-                self.transform.check_fields(self.embedder.fields)
                 write(self.embedder.batch(shard, encoding)[0])
             self._refuse_nothing()
 
@@ -223,7 +227,6 @@ class Embedding:
             work.expect(name, made_of, records)
             self.embedder.take_over(shard, _read_part(path).schema, counts)
             return
-        self.transform.check_fields(self.embedder.fields)
         batch, counts = self.embedder.batch(shard, encoding)
         with (
             atomic_file(path, overwrite=True) as temporary,

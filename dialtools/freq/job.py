@@ -106,6 +106,8 @@ class Freq:
         with Counting(
             memory=options.memory, threads=options.jobs, by_turn=by_turn, apart=options.summary
         ) as counting:
+            if options.summary:  # of an input without a text, too
+                counting.names.update(enumerate(map(display_name, options.inputs or ("-",))))
             for part in self._published(options.counts) if options.counts else self.texts():
                 counting.add(part)
                 if spool is not None:

@@ -50,7 +50,7 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         True,
         help="sort by frequency and number the ranks; --no-rank: any order, faster, for shards "
         "that --merge adds up",
-        not_with="summary",
+        not_with="summary annotate",
     )
     merge: bool = option(
         False, help="read frequency records, for example of shards, and add up their counts"

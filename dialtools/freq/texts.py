@@ -121,7 +121,7 @@ class Extractor:
         batch = chunk.data
         names = set(batch.schema.names)
         wanted = self._column_name(names)
-        column = strings(batch, wanted)
+        column = strings(batch, wanted) if wanted else None
         counts = integers(batch, COUNT) if self.merge else None
         if column is None or (self.merge and not _are_counts(counts)):
             return None

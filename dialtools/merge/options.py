@@ -70,6 +70,7 @@ class MergeOptions(PieceOptions, RunOptions):
         group="Choice",
         help="weights to try for every model",
         shown="0,0.25,0.5,0.75,1",
+        goes_with="choose_on",
     )
 
     def __post_init__(self) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -48,10 +49,12 @@ class Pairs:
     def read(self, chunks: Iterable[Chunk], *, limit: int | None) -> None:
         """Take the pairs of chunks, as many as are wanted; what is none goes to the policy."""
         for chunk in chunks:
-            room = None if limit is None else limit - len(self)
-            if room == 0:
+            checked = self._checked(chunk)
+            # what is found to have no vector makes room for others, and what comes after is unread
+            while found := list(islice(checked, None if limit is None else limit - len(self))):
+                self._add(chunk, found)
+            if len(self) == limit:
                 break
-            self._add(chunk, room)
         joined = {name: np.concatenate(parts) for name, parts in self._columns.items()}
         self.anchor, self.answer = joined["anchor"], joined["answer"]
         self.context_row, self.response_row = joined["context_row"], joined["response_row"]
@@ -61,8 +64,7 @@ class Pairs:
     def __len__(self) -> int:
         return sum(self.sizes)
 
-    def _add(self, chunk: Chunk, room: int | None) -> None:
-        found = self._checked(chunk)
+    def _add(self, chunk: Chunk, found: list[tuple[Any, ...]]) -> None:
         rows = {
             name: self.vectors.find(hashes(pair[place] for pair in found))
             for place, name in ((2, "context_row"), (3, "response_row"))
@@ -70,8 +72,6 @@ class Pairs:
         kept = Kept(chunk)
         chosen: list[int] = []
         for i, (number, record, *_) in enumerate(found):
-            if len(chosen) == room:
-                break
             missing = next((name for name in rows if rows[name][i] < 0), "")
             if missing:
                 what = f"{missing.removesuffix('_row')}: no vector of it in --embeddings"
@@ -94,9 +94,8 @@ class Pairs:
             self._columns[name].append(values)
         self._texts.append(pa.array([found[i][3][0] for i in new], pa.large_string()))
 
-    def _checked(self, chunk: Chunk) -> list[tuple[Any, ...]]:
-        """Return number, record, turns of the context and response of each pair of a chunk."""
-        found: list[tuple[Any, ...]] = []
+    def _checked(self, chunk: Chunk) -> Iterator[tuple[Any, ...]]:
+        """Yield number, record, turns of the context and response of each pair of a chunk."""
         for number, record in records(chunk, self.policy, tuple(PAIR)):
             try:
                 for name in (CONTEXT, RESPONSE):
@@ -106,8 +105,7 @@ class Pairs:
             except BadRecord as error:
                 self.policy.reject(Where(chunk.name, number), str(error), record)
                 continue
-            found.append((number, record, turns_of(record[CONTEXT]), (record[RESPONSE],)))
-        return found
+            yield number, record, turns_of(record[CONTEXT]), (record[RESPONSE],)
 
 
 def fold(text: str) -> str:

@@ -148,7 +148,8 @@ def consecutive(
         tally.facts[WITH_DOMAIN] += 0 if about is None else len(about) - about.null_count
     if options.min_turns:
         long = turns.sizes >= options.min_turns
-        tally.drop("in dialogues of too few turns", int((turns.sizes[~long] - 1).clip(0).sum()))
+        lost = turns.sizes[~long] - (options.kind != "self")
+        tally.drop("in dialogues of too few turns", int(lost.clip(0).sum()))
         turns = turns.only(np.flatnonzero(long))
     if options.kind == "self":
         return turns, selves(turns)
@@ -176,14 +177,15 @@ def merged(dialogue: Dialogue) -> Dialogue:
 
     Turns of unknown speakers stay apart.
     """
-    texts: list[str] = []
+    runs: list[list[str]] = []
     speakers: list[str | None] = []
     for text, speaker in zip(dialogue.texts, dialogue.speakers, strict=True):
         if speakers and speaker is not None and speakers[-1] == speaker:
-            texts[-1] = f"{texts[-1]} {text}".strip()
+            runs[-1].append(text)
         else:
-            texts.append(text)
+            runs.append([text])
             speakers.append(speaker)
+    texts = [" ".join(filter(None, run)) for run in runs]
     return dialogue._replace(texts=texts, speakers=speakers)
 
 

@@ -139,6 +139,14 @@ def test_the_most_frequent_values_fill_and_types_may_be_chosen_and_shortened(job
     assert len(found) == 6 and found[0]["template"] == "{SLOT} {SLOT}"
 
 
+def test_types_of_a_book_are_shortened_like_those_of_the_records(job, tmp_path: Path):
+    (tmp_path / "b.json").write_text('{"to.city": {"oslo": 1}, "city.": ["lima"]}')
+    rows = [said("rome", (0, 4, "from.city")), said("bonn", (0, 4, "city."))]
+    _, found = job(rows, book=(str(tmp_path / "b.json"),), short_types=True, typed=True)
+    made = [(r["text"], r["template"]) for r in found if r.get("synthetic")]
+    assert made == [("oslo", "{city}"), ("lima", "{city.}")]
+
+
 def test_templates_and_texts_without_slots_are_counted(job):
     rows = [said("to rome", (3, 7, "a")), said("to oslo", (3, 7, "b")), {"text": "hi"}]
     rows += [{"text": "hi"}, {"text": "ho"}, said("rome oslo", (0, 4, "a"), (5, 9, "b"))]
@@ -235,6 +243,9 @@ def test_spans_of_another_tagger_take_the_place_of_those_of_the_records(job, tmp
     nameless = {"text": "by day", "id": None}
     _, found = job([*rows[:1], nameless], spans=str(tmp_path / "s.jsonl"), typed=True, fill=False)
     assert found[1]["template"] == "{z} day", "a null is no id"
+    (tmp_path / "f.jsonl").write_bytes(as_lines([{**span, "id": 7.0} for span in spans[:2]]))
+    _, found = job([rows[0] | {"id": 7}], spans=str(tmp_path / "f.jsonl"), typed=True, fill=False)
+    assert found[0]["template"] == "to {x} {y}", "pandas has 7.0 for 7 in a column with gaps"
     twice = [{"text": "x"}, nameless]
     (tmp_path / "a.jsonl").write_bytes(as_lines(twice))
     inputs = (str(tmp_path / "a.jsonl"),) * 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from dialtools import values
 from dialtools.cli._help import toml, toml_value
 from dialtools.errors import ConfigError
 from dialtools.options import Layer, Spec, parse_value, resolve
+from dialtools.toml import read_toml
 from dialtools.values import at_least, bounded, byte_size, either, list_of, subset_of
 
 READ = [
@@ -27,7 +29,7 @@ READ = [
     (values.window_sizes, "1-3, all,2,9", (1, 2, 3, 0, 9)),
     (values.window_sizes, "0,1", (0, 1)),
     (values.logarithm_base, "e", math.e),
-    (values.name_list, "a, b,,", ("a", "b")),
+    (values.name_list, "a, b,,a", ("a", "b")),
     (subset_of(("lower", "space")), "space,lower", ("lower", "space")),
     (subset_of(("lower", "space")), "none", ()),
     (values.on_error_policy, "quarantine=bad.jsonl", "quarantine=bad.jsonl"),
@@ -63,6 +65,7 @@ REFUSED = [
         "a=0.5,a=0.5",
         "names must differ, shares be above 0 and sum to 1 or less",
     ),
+    (values.split_shares, "=0.5,b=0.5", "expected NAME=SHARE[,NAME=SHARE...]"),
     (values.speaker_roles, "Kim=user,kim=agent", "names must differ"),
     (values.metric_bound, "accuracy=high", "expected METRIC=VALUE, e.g. accuracy=80"),
 ]
@@ -111,6 +114,12 @@ def test_a_printed_configuration_gives_the_same_options_again(command: str, flag
     printed = tomllib.loads(toml(found.specs, options, origins))
     again, _ = resolve(found.options, [Layer("run.toml", printed)])
     assert again == options
+
+
+def test_a_configuration_is_read_as_a_text_editor_of_windows_writes_it(tmp_path: Path):
+    path = tmp_path / "run.toml"
+    path.write_bytes(b'\xef\xbb\xbfwindow = [1, 2]\r\nhelp = """a\r\nb"""\r\n')
+    assert read_toml(path) == {"window": [1, 2], "help": "a\nb"}
 
 
 def test_half_a_dialogue_in_a_configuration_is_refused_not_cut_to_none():

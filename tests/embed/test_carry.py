@@ -22,8 +22,8 @@ KINDS = {
     "hash": st.integers(2**63, 2**64 - 1),
     "note": TEXTS,
     "flag": st.booleans(),
-    "scores": st.lists(NUMBERS, max_size=2),
-    "acts": st.lists(TEXTS, max_size=2),
+    "scores": st.lists(NUMBERS | st.none(), max_size=2),
+    "acts": st.lists(TEXTS | st.none(), max_size=2),
 }
 ROWS = st.lists(
     st.fixed_dictionaries(

@@ -78,6 +78,24 @@ def test_the_mixture_by_hand(
         )
 
 
+def test_a_dry_run_of_templates_tells_and_refuses_what_a_run_does(scripts, model, tmp_path):
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in ROWS))
+    (tmp_path / "bare.jsonl").write_text('{"text": "a"}\n')
+    (tmp_path / "one.npy.columns.jsonl").write_text("somebody's")
+
+    def dry(flags: str, code: int = 0) -> str:
+        line = f"{scripts}/dial-embed --model {model} {flags} --dry-run rows.jsonl"
+        done = subprocess.run(line.split(), capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == code, done.stderr
+        return done.stderr if code else done.stdout
+
+    assert "text_embedding, template_embedding: 64" in dry("-o o.parquet --templates rows.jsonl")
+    assert "vectors  embedding: 64" in dry("-o o.parquet --own-templates --compress 0.5")
+    assert 'no record has a "template"' in dry("-o o.parquet --templates bare.jsonl", 1)
+    assert "no alignment layer" in dry("-o o.parquet --own-templates --align", 2)
+    assert "one.npy.columns.jsonl" in dry("-o one.npy", 1)
+
+
 def test_the_nearest_template_needs_no_annotation(
     embed: Callable[..., Embeddings], plain: tuple[np.ndarray, np.ndarray]
 ):

@@ -118,7 +118,7 @@ def test_who_speaks_makes_no_text_another_where_no_token_tells(embedder):
     rows = [{"history": [{"speaker": who, "text": "a"}]} for who in ("user", "system")]
     (batch,) = batches(made, *rows)
     assert batch["embedding"] == [A.tolist()] * 2 and made.counts.distinct == 1
-    assert plan(made, made.shards(records(*rows)))["texts"].startswith("1 to encode")
+    assert plan(made, made.shards(records(*rows)), 2)["texts"].startswith("1 to encode")
 
 
 def test_bad_records_go_to_the_policy_and_a_sample_is_drawn_by_place(embedder):
@@ -399,6 +399,16 @@ def test_columns_of_an_earlier_run_are_left_out_and_named():
     )
 
 
+def test_vectors_of_an_earlier_run_are_not_kept_as_if_they_were_this_ones(embedder):
+    row = {"text": "a", "old_embedding": [1, 2], "tokens": 1}
+    for keep, told in (
+        (("old_embedding",), "'old_embedding': columns that end in embedding hold this run's"),
+        (("text", "tokens"), "tokens is a column that this run makes"),
+    ):
+        with pytest.raises(ConfigError, match=told):
+            next(embedder(keep=keep, tokens=True).shards(iter(records(row))))
+
+
 def test_the_fields_are_those_named_or_the_first_that_are_offered():
     pair = {"response": "r", "context": ["c"], "history": [], "query": "q"}
     assert choose_fields((), pair) == ("context", "response")
@@ -580,7 +590,7 @@ def test_templates_that_are_none_and_a_layer_that_is_not_there_are_said(glove: s
 def test_the_plan_counts_what_would_be_done(embedder):
     made = embedder(shard_rows=2, dtype="float16")
     rows = [{"text1": "a", "text2": t, "n": 1} for t in ("a", "b", "b")]
-    assert plan(made, made.shards(records(*rows))) == {
+    assert plan(made, made.shards(records(*rows)), made.dimensions()) == {
         "rows": "3, in shards of 2: 2",
         "texts": "4 to encode (distinct within a shard), 0 tokens, none is cut",
         "vectors": "text1_embedding, text2_embedding: 2 dimensions, float16, 0.0 MiB",
@@ -593,7 +603,8 @@ def test_the_plan_tells_the_size_of_all_vectors(embedder):
         embedder(dimensions=3, transform="whiten")  # which makes no more
     for dimensions, written in ((1, 1), (2, 2), (None, 2)):
         made = embedder(dimensions=dimensions, transform="whiten")
-        lines = plan(made, made.shards(records(*[{"text1": "a", "text2": "b"}] * 32_768)))
+        shards = made.shards(records(*[{"text1": "a", "text2": "b"}] * 32_768))
+        lines = plan(made, shards, made.dimensions())
         told = f"{counted(written, 'dimension')}, float32, {written / 4:.1f} MiB"
         assert lines["vectors"] == f"text1_embedding, text2_embedding: {told}"
 
@@ -618,7 +629,7 @@ def test_the_plan_counts_tokens_and_cuts_of_an_encoder(embedder, monkeypatch: py
     advanced: list[int] = []
     made.advance = advanced.append
     rows = [{"text": "ab"}, {"text": "c"}, {"text": "ab"}, {"text": "defg"}] * 300
-    lines = plan(made, made.shards(records(*rows)))
+    lines = plan(made, made.shards(records(*rows)), made.dimensions())
     assert lines["rows"] == "1,200, in shards of 2,000: 1"
     assert lines["texts"] == "3 to encode (distinct within a shard), 7 tokens, 2 texts cut at 9"
     assert lines["vectors"] == "embedding: 1 dimension, float32, 0.0 MiB"

@@ -433,6 +433,11 @@ def test_which_column_is_counted_depends_on_what_there_is():
         assert extracted("arrow", batch).texts.to_pylist() == texts
 
 
+def test_a_column_without_a_name_is_an_index_of_pandas_and_not_what_is_counted():
+    batch = pa.RecordBatch.from_pydict({"": ["i0", "i1"], "turns": [["a"], ["b"]]})
+    assert extracted("arrow", batch).texts.to_pylist() == ["a", "b"]
+
+
 def test_lines_of_plain_text_are_texts_whatever_ends_them():
     assert extracted("text", b"a\r\nb\n\n c").texts.to_pylist() == ["a", "b", "", " c"]
     kept = extracted("text", b"a\n \nb", keep=True)

@@ -254,6 +254,12 @@ def test_nothing_and_one_record_are_no_trouble(freq, tmp_path):
     nothing = rows(freq("-q", "--summary", none).stdout)[0]
     single = rows(freq("-q", "--summary", data=b'{"text":"a"}\n').stdout)[0]
     assert (nothing["total"], nothing["gini"]) == (0, None)
+    (tmp_path / "one.jsonl").write_text('{"text":"a"}\n')
+    each = rows(freq("-q", "--summary", "one.jsonl", none, "one.jsonl").stdout)
+    names = ["one.jsonl (1)", "none", "one.jsonl (3)", "all"]
+    assert [(row["corpus"], row["total"]) for row in each] == list(
+        zip(names, (1, 0, 1, 2), strict=True)
+    )
     assert (single["total"], single["top_1_percent_share"], single["zipf_slope"]) == (1, 1, None)
     freq("-q", none, "--plot", "empty.png")
     assert (tmp_path / "empty.png").read_bytes().startswith(b"\x89PNG")

@@ -209,6 +209,10 @@ def test_a_limit_leaves_the_other_pairs_unread(mine: Mine):
     assert negatives(mine("-n", 2, "--relative-margin", "none")) == [["p"], ["twin"]]
     done = mine("-n", 0)
     assert done.stdout == b"" and b"0 pairs, 0 negatives (" in done.stderr
+    rows = [PAIRS[0], {"context": ["q"], "response": "unknown"}, PAIRS[1], {"context": 5}]
+    flags = ("-n", 2, "--on-error", "skip", "--relative-margin", "none")
+    done = mine(*flags, pairs=rows, code=3)
+    assert negatives(done) == [["p"], ["twin"]] and b"; 1 bad record skipped" in done.stderr
 
 
 def test_turns_may_be_objects_and_a_context_one_text(mine: Mine):

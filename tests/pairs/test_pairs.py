@@ -337,6 +337,9 @@ def test_dialogues_of_just_the_least_number_of_turns_stay():
     (piece,) = pieces(talks, tally=tally, min_turns=3)
     assert piece.rows == tally.kept == 2 and tally.sources == 1
     assert tally.dropped["in dialogues of too few turns"] == 1
+    alone = Tally()  # each turn is a pair with itself
+    list(pieces(talks, tally=alone, min_turns=3, kind="self"))
+    assert alone.dropped["in dialogues of too few turns"] == 2
 
 
 @settings(max_examples=25)
@@ -512,6 +515,12 @@ def test_speakers_are_joined_before_turns_are_counted():
     assert merged(unknown) == unknown
     turns = [{"speaker": s, "text": t} for s, t in zip("uus", "abc", strict=True)]
     assert mined([{"turns": turns}], merge_speaker=True, min_turns=3) == []
+
+
+def test_a_monologue_of_a_million_turns_is_joined_at_once():
+    turns = 1_000_000  # each copied with all before it would take days
+    (whole,) = merged(Dialogue("d", ["word", ""] * (turns // 2), ["u"] * turns)).texts
+    assert len(whole) == 5 * turns // 2 - 1
 
 
 def test_the_published_reader_keeps_the_last_of_two_system_turns_and_repeats_one_between_users():
