@@ -15,7 +15,8 @@ too.
 The entity book holds the values of each slot, learnt from the training split.
 A template is an utterance with {SLOT} in place of each value. Templates are
 filled with every combination of the --top-k most frequent values of their
-slots, or with a seeded sample of --max-per-template of them.
+slots, or with a seeded sample of --max-per-template of them. A slot whose type
+has no value in the book keeps its own.
 
 Writes each record with its "template", followed by the records made from it,
 with {"synthetic": true, "source_id", "seed"} and slots at their new places.

@@ -47,10 +47,12 @@ Kinds:
 
 --kind self and --kind utterance also read utterances ({"text"}). same-label
 reads texts with a label; texts reads one pair a record or row; entailment and
-nli read two texts with a label. triple also reads three texts (anchor,
-positive, negative; SimCSE's sent0, sent1, hard_neg). A record of `history`
-and `response` counts as a dialogue. --kind utterance writes records of two
-texts, and of a history and a response, unchanged.
+nli read two texts with a label. triple takes the first entailment of a
+premise with its first contradiction, the second with the second, and so on;
+it also reads three texts (anchor, positive, negative; SimCSE's sent0, sent1,
+hard_neg). A record of `history` and `response` counts as a dialogue. --kind
+utterance writes records of two texts, and of a history and a response,
+unchanged.
 
 Tables:
 

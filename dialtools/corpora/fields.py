@@ -73,8 +73,11 @@ def text(value: Any, where: str) -> None:
 
 
 def is_known(label: Any) -> bool:
-    """Tell whether there is a label: a CSV has an empty one where there is none, pandas NaN."""
-    return label is not None and label != "" and label == label
+    """Tell whether there is a label: a CSV has an empty one where there is none, pandas NaN.
+
+    A list of labels may hold none.
+    """
+    return label is not None and label not in ("", []) and label == label
 
 
 def as_text(value: Any) -> str:

@@ -81,7 +81,8 @@ def effective_rank(vectors_ND: np.ndarray) -> float:
 
     Of the centred vectors (Roy and Vetterli 2007).
     """
-    values = np.sqrt(_spread(vectors_ND - vectors_ND.mean(0)))
+    exact_ND = vectors_ND.astype(np.float64)  # what float32 loses of a mean is a direction, too
+    values = np.sqrt(_spread(exact_ND - exact_ND.mean(0)))
     if values.sum() <= 0:
         return 1.0
     shares = values[values > 0] / values.sum()
@@ -104,9 +105,8 @@ def isotropy(vectors_ND: np.ndarray) -> float:
     return float(partition.min() / partition.max())
 
 
-def _spread(vectors_ND: np.ndarray) -> np.ndarray:
+def _spread(exact_ND: np.ndarray) -> np.ndarray:
     """Return the squares of the singular values, those that are 0 in part."""
-    exact_ND = vectors_ND.astype(np.float64)
     few = exact_ND @ exact_ND.T if len(exact_ND) < exact_ND.shape[1] else exact_ND.T @ exact_ND
     return np.maximum(np.linalg.eigvalsh(few), 0)
 

@@ -23,6 +23,7 @@ from dialtools.pairs.windows import Pairs, windowed
 from dialtools.streams.chunks import ROWS, Chunk, records
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
+from dialtools.words import count_words
 
 PAIRS_A_CHUNK = 4096
 SPLIT, TEST = "split", "test"
@@ -38,7 +39,7 @@ def same_label_chunks(options: PairOptions, policy: Policy, tally: Tally) -> Ite
     """Yield chunks of two texts and the label that both have.
 
     The distinct texts of a label, case apart, stand in a ring, in an order drawn by --seed: each
-    comes with the next --per-text.
+    comes with the next --per-text. Short texts are left out first, so that none is a place in it.
     """
     pairs = _pairs(by_dialogue(_labelled(options, policy, tally)), options, tally)
     name = (options.inputs or ("-",))[0]
@@ -63,12 +64,18 @@ def _labelled(options: PairOptions, policy: Policy, tally: Tally) -> Iterator[Ro
                 hint = OF_DIALOGUES if key_of_turns(record) else None
                 policy.reject(Where(chunk.name, line), str(error), record, hint)
                 continue
-            if row:
+            if not row:
+                tally.drop("without a text or label")
+            elif options.min_words and _words(row, options) < options.min_words:
+                tally.drop("short")
+            else:
                 if isinstance(split := record.get(SPLIT), str):
                     tally.facts[TO_TEST if split in HELD_OUT else TO_LEARN] += 1
                 yield row
-            else:
-                tally.drop("without a text or label")
+
+
+def _words(row: Row, options: PairOptions) -> int:
+    return count_words(row.turn["text"], options.words_by)
 
 
 def _row(

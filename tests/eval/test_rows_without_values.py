@@ -68,13 +68,14 @@ def test_texts_that_are_not_known_keep_their_own_vectors_and_are_positives_of_no
     assert {labels[row] for row in lists.candidate[~lists.positive]} == {None}
 
 
-def test_a_space_has_no_class_of_rows_without_a_label():
-    labels = ["a", "b"] * 10
+@pytest.mark.parametrize(("labels", "none"), [(["a", "b"], None), ([["a"], ["a", "b"]], [])])
+def test_a_space_has_no_class_of_rows_without_a_label(labels: list, none: list | None):
+    labels = labels * 10
     matrix = DRAW.normal(size=(N, 8))
     options = SpaceOptions(inputs=("x",))
 
     def measured(count: int) -> dict[str, float]:
-        rows = part({"embedding": matrix[:count]}, label=[*labels, *[None] * N][:count])
+        rows = part({"embedding": matrix[:count]}, label=[*labels, *[none] * N][:count])
         return {score.metric: score.value for score in space._scores(rows, "", options)}
 
     for metric in ("alignment", "intra-cosine", "inter-cosine", "margin"):

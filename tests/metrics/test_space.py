@@ -70,6 +70,17 @@ def test_one_direction_is_neither_even_nor_isotropic():
     assert space.isotropy(line) == pytest.approx(exp(-2), rel=1e-3)
 
 
+def test_what_float32_loses_of_a_mean_is_no_direction():
+    draw = np.random.default_rng(0)
+    one = draw.normal(size=16).astype(np.float32)
+    near = space.unit(one + 1e-4 * draw.normal(size=(20_000, 16)).astype(np.float32))
+    exact = near.astype(np.float64)
+    shares = np.linalg.svd(exact - exact.mean(0), compute_uv=False)
+    shares /= shares.sum()
+    assert space.effective_rank(near) == pytest.approx(exp(-(shares * np.log(shares)).sum()))
+    assert space.effective_rank(near[:1].repeat(20_000, axis=0)) == pytest.approx(1)
+
+
 def test_what_has_no_pairs_is_no_number():
     assert np.isnan(space.alignment(SQUARE, np.arange(4))) and np.isnan(
         space.uniformity(SQUARE[:1])

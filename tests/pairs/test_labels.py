@@ -68,6 +68,15 @@ def test_in_a_ring_all_places_come_equally_often_and_no_two_of_them_twice(size, 
     assert set(often) <= {min(2 * each, size - 1)}
 
 
+def test_short_texts_take_no_place_of_a_longer_one(tmp_path):
+    """Else the few long texts of a label would have hardly a pair."""
+    short = [{"text": f"short{i}", "label": "one"} for i in range(30)]
+    long = [{"text": f"long enough {i}", "label": "one"} for i in range(7)]
+    pairs, tally = mined([*short, *long], tmp_path, min_words=2, per_text=3)
+    assert pairs == mined(long, tmp_path, per_text=3)[0]
+    assert len(pairs) == 21 and tally.dropped["short"] == 30
+
+
 def test_the_seed_draws_the_order_and_samples_are_of_single_pairs(tmp_path):
     rows = [{"text": f"text {i}", "label": "one"} for i in range(100)]
     first, _ = mined(rows, tmp_path, per_text=1)

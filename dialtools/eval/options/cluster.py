@@ -27,8 +27,9 @@ there are labels, or into --clusters. Scores:
   f1         of precision and recall
   coverage   rows whose label is the commonest of some cluster
 
-The last four are those of DSTC11 track 2. With --clusters 5-50 this is its
-task 1, except for how the number of clusters is chosen: here by the
+The last four are those of DSTC11 track 2. Of labels that are equally common
+in a cluster, coverage takes the last by name. With --clusters 5-50 this is
+its task 1, except for how the number of clusters is chosen: here by the
 silhouette of cosines over the bounds, there by that of Euclidean distances in
 a random search.
 

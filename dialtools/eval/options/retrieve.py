@@ -27,12 +27,14 @@ Lists of candidates:
 Given ids are of column `id`, or else row numbers from 0, within the row's
 split.
 
-BM25 searches the other texts of the split for every text and takes the first
-100. Those with the query's label are positive, at most 30; further ones are
-left out. This is how DialogueCSE built its sets.
+BM25 (k1 = 1.5, b = 0.75, Lucene's idf; lower-cased words) searches the other
+texts of the split for every text and takes the first 100, of equal scores the
+lower row. Those with the query's label are positive, at most 30; further ones
+are left out. This is how DialogueCSE built its sets.
 
 --lists nearest needs no lists: same-of-5 is the share of the 5 rows nearest
 to a row that have its label, the row itself included, as DSE's code counts.
+Here, of equal cosines, the lower row is nearer.
 """
 
 from __future__ import annotations

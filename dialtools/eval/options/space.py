@@ -14,6 +14,8 @@ Reports these measures of the unit vectors:
   isotropy        smallest partition function divided by the largest
 
 For uniformity and alignment lower is better, for isotropy and margin higher.
+Isotropy looks along each principal direction both ways. A row of zeros stays
+one.
 """
 
 from __future__ import annotations
