@@ -60,7 +60,7 @@ def train_tokenizer(texts: Sequence[str], *, vocab_size: int) -> Any:
 
 def _cut(text: str) -> str:
     """Cut words that no tokenizer takes for words: the trainer's time goes with their square."""
-    if len(text) <= LONGEST or max(map(len, text.split())) <= LONGEST:
+    if len(text) <= LONGEST or max(map(len, text.split()), default=0) <= LONGEST:
         return text
     return TOO_LONG.sub(r"\g<0> ", text)
 

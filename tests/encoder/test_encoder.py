@@ -150,6 +150,11 @@ def test_a_text_keeps_its_beginning_and_turns_keep_their_end(small):
         assert [sequence[1:-1].tolist() for sequence in cut] == [*ends]
 
 
+def test_a_tokenizer_learns_from_texts_of_which_one_is_many_blanks():
+    words, blanks = "i need a table", " \t" * 80
+    assert train_tokenizer([words, blanks], vocab_size=300).tokenize(words) == words.split()
+
+
 def test_speakers_are_told_by_their_tokens_and_who_is_unknown_is_the_system():
     encoder = fresh_encoder(train_tokenizer(TEXTS * 5, vocab_size=400), hidden=64, layers=1)
     plain = sequences_of(encoder, [(("ok", "ok", "ok"), (0, 1, 2))], 50)
