@@ -498,7 +498,9 @@ def test_a_fresh_encoder_is_that_of_seed_0_and_tells_texts_apart_by_their_words(
         1024,
     )
     assert first.floats_a_token == 128 * 34 and (first.max_length, first.pooling) == (128, "mean")
-    assert fresh_encoder(small.tokenizer, hidden=32, layers=1).backbone.config.num_attention_heads
+    for width, heads in ((32, 1), (200, 2), (257, 1), (448, 7)):
+        odd = fresh_encoder(small.tokenizer, hidden=width, layers=1)
+        assert odd.backbone.config.num_attention_heads == heads
 
 
 # models of strangers
