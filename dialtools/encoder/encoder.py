@@ -207,7 +207,7 @@ class Encoder(nn.Module):
         total = blake2b(digest_size=8)
         for name, value in sorted(self.backbone.state_dict().items()):
             total.update(name.encode())
-            total.update(value.cpu().contiguous().view(torch.uint8).numpy())
+            total.update(value.cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
         if self.center is not None:
             total.update(self.center.data)
         if self.token_weights is not None:

@@ -421,6 +421,10 @@ def test_models_are_told_apart_by_every_weight(small):
     with torch.no_grad():
         list(other.backbone.parameters())[-1][-1] += 1e-3
     assert same.digest() != other.digest()
+    same.backbone.scale = torch.nn.Parameter(torch.tensor(2.0))
+    scaled = same.digest()
+    same.backbone.scale.data += 1
+    assert same.digest() != scaled
 
 
 def test_frozen_are_the_embeddings_and_the_first_layers(small):
