@@ -81,6 +81,11 @@ class Encoder(nn.Module):
         return self.backbone.config.hidden_size
 
     @property
+    def vocabulary(self) -> int:
+        """V, one more than the highest id of a token; of some ids there may be no token."""
+        return max(self.tokenizer.get_vocab().values()) + 1
+
+    @property
     def device(self) -> torch.device:
         return next(self.backbone.parameters()).device
 
