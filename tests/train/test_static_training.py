@@ -136,7 +136,7 @@ def test_a_vocabulary_with_a_number_of_no_token_is_given_whole(train, pairs, mod
     rows = len(words)
     del words[sorted(words, key=words.__getitem__)[rows // 2]]
     (start / "tokenizer.json").write_text(json.dumps(told))
-    flags = ("--encoder", "static", "--hidden", "32", "--max-steps", "1")
+    flags = ("--encoder", "static", "--hidden", "64", "--max-steps", "1")
     train("--model", start, *flags, "-o", tmp_path / "table", pairs, small=False)
     table = load_encoder(str(tmp_path / "table"))
     assert table.backbone.embedding.num_embeddings == rows == len(table.tokenizer) + 1
