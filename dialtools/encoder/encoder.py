@@ -81,6 +81,11 @@ class Encoder(nn.Module):
         return self.backbone.config.hidden_size
 
     @property
+    def vocabulary(self) -> int:
+        """V, one more than the highest id of a token; of some ids there may be no token."""
+        return max(self.tokenizer.get_vocab().values()) + 1
+
+    @property
     def device(self) -> torch.device:
         return next(self.backbone.parameters()).device
 
@@ -207,7 +212,7 @@ class Encoder(nn.Module):
         total = blake2b(digest_size=8)
         for name, value in sorted(self.backbone.state_dict().items()):
             total.update(name.encode())
-            total.update(value.cpu().contiguous().view(torch.uint8).numpy())
+            total.update(value.cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
         if self.center is not None:
             total.update(self.center.data)
         if self.token_weights is not None:

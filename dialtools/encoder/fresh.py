@@ -60,7 +60,7 @@ def train_tokenizer(texts: Sequence[str], *, vocab_size: int) -> Any:
 
 def _cut(text: str) -> str:
     """Cut words that no tokenizer takes for words: the trainer's time goes with their square."""
-    if len(text) <= LONGEST or max(map(len, text.split())) <= LONGEST:
+    if len(text) <= LONGEST or max(map(len, text.split()), default=0) <= LONGEST:
         return text
     return TOO_LONG.sub(r"\g<0> ", text)
 
@@ -85,7 +85,7 @@ def fresh_encoder(
         vocab_size=len(tokenizer),
         hidden_size=hidden,
         num_hidden_layers=layers,
-        num_attention_heads=max(1, hidden // 64),
+        num_attention_heads=_heads(hidden),
         intermediate_size=4 * hidden,
         max_position_embeddings=POSITIONS,
         pad_token_id=tokenizer.pad_token_id,
@@ -97,3 +97,8 @@ def fresh_encoder(
         backbone.embeddings.position_embeddings.weight.mul_(0.1)
         backbone.embeddings.token_type_embeddings.weight.zero_()
     return Encoder(backbone, tokenizer, pooling=pooling or USUAL_POOLING, max_length=max_length)
+
+
+def _heads(hidden: int) -> int:
+    """Return how many heads share a width alike, each of 64 dimensions or the fewest above."""
+    return next(heads for heads in range(max(1, hidden // 64), 0, -1) if hidden % heads == 0)

@@ -40,8 +40,8 @@ def load_encoder(
         if stated.center:
             encoder.center = read_center(stated.center, encoder.dimension)
         if stated.token_weights:
-            tokens = max(encoder.tokenizer.get_vocab().values()) + 1
-            encoder.token_weights = read_token_weights(stated.token_weights, tokens=tokens)
+            weights = read_token_weights(stated.token_weights, tokens=encoder.vocabulary)
+            encoder.token_weights = weights
     check_stated(encoder, stated, folder)
     check_beside(encoder, folder, stated.modules)
     if stated.speaker_tokens:

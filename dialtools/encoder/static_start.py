@@ -29,7 +29,7 @@ def of_transformer(encoder: Encoder, counts_V: np.ndarray, *, dimension: int) ->
         counts_V: how often the corpus has each token.
     """
     special = encoder.special
-    tokens = np.arange(len(encoder.tokenizer), dtype=np.int32)
+    tokens = np.arange(encoder.vocabulary, dtype=np.int32)
     sequences = [np.concatenate([special.prefix, [token], special.suffix]) for token in tokens]
     vectors_VD = encode(encoder, sequences, batch_tokens=encoder.batch_tokens("float32"))
     vectors_VD = _principal(vectors_VD.astype(np.float64), dimension)

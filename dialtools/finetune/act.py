@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from dialtools.corpora.by_turn import Row, turns
@@ -185,7 +186,9 @@ class Act(Task[ActProtocol]):
         """Return the token sequences, cut as --truncation says."""
         if self.options.truncation == "newest":
             return super().sequences(encoder, items)
-        return [[last_words(encoder, turns, self.options.max_length) for turns in items.sides[0]]]
+        found = [last_words(encoder, turns, encoder.max_length) for turns in items.sides[0]]
+        self.cut += sum(is_cut for _, is_cut in found)
+        return [[sequence for sequence, _ in found]]
 
     def loss(self, outputs: Sequence[Tensor], truth: Tensor) -> Tensor:
         """Return the mean binary cross entropy of all acts."""
@@ -210,8 +213,8 @@ class Act(Task[ActProtocol]):
         return (figures["micro-f1"] + figures["macro-f1"]) / 2
 
 
-def last_words(encoder: Encoder, turns: Turns, max_length: int) -> np.ndarray:
-    """Return a sequence as DSE's code cuts it.
+def last_words(encoder: Encoder, turns: Turns, max_length: int) -> tuple[np.ndarray, bool]:
+    """Return a sequence as DSE's code cuts it, and whether anything was cut.
 
     Kept are the last int(0.9 max_length) words, then the first tokens of these. Words are what
     blanks separate; the mark before each turn ([SEP], or the speaker's token of models that have
@@ -224,7 +227,9 @@ def last_words(encoder: Encoder, turns: Turns, max_length: int) -> np.ndarray:
     # a mark opens each turn; the words before the first mark that is kept have none
     marks: list[np.ndarray] = []
     spans: list[list[str]] = [[]]
-    for mark, word in _marked_words(encoder, turns)[-int(WORDS * max_length) :]:
+    words = _marked_words(encoder, turns)
+    most = int(WORDS * max_length)
+    for mark, word in words[-most:]:
         if word is None:
             marks.append(mark)
             spans.append([])
@@ -232,12 +237,12 @@ def last_words(encoder: Encoder, turns: Turns, max_length: int) -> np.ndarray:
             spans[-1].append(word)
 
     ids, ends = tokenise(encoder.tokenizer, [" ".join(span) for span in spans])
-    body = [ids[ends[0] : ends[1]]]
-    for i, mark in enumerate(marks, 1):
-        body += [mark, ids[ends[i] : ends[i + 1]]]
     special = encoder.special
+    first, *others = (ids[begin:end] for begin, end in pairwise(ends))
+    body = np.concatenate([first, *chain(*zip(marks, others, strict=True))])
     room = max(max_length - len(special.prefix) - len(special.suffix), 1)
-    return np.concatenate([special.prefix, np.concatenate(body)[:room], special.suffix])
+    whole = np.concatenate([special.prefix, body[:room], special.suffix])
+    return whole, len(words) > most or len(body) > room
 
 
 def _marked_words(encoder: Encoder, turns: Turns) -> list[tuple[np.ndarray, str | None]]:

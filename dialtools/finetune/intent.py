@@ -51,7 +51,7 @@ class IntentProtocol(FinetuneOptions):
     without: str | None = option(
         None, metavar="LABEL", group="Input", help="leave out rows with this label, e.g. oos"
     )
-    test_share: float | None = restated(TestShareOptions, "test_share")
+    test_share: float | None = restated(TestShareOptions, "test_share", not_with="train")
     dropout: float = option(
         0.1,
         metavar="SHARE",

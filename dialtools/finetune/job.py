@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dialtools.encoder.descent import beside_weights
 from dialtools.encoder.device import settled_precision
 from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.folder import model_folder
 from dialtools.finetune.options import FinetuneOptions
 from dialtools.finetune.task import Task
 from dialtools.finetune.tune import Tuner, open_encoder
@@ -85,13 +87,14 @@ class Runs:
             yield from self._of_model(model, open_encoder(model, self.task))
 
     def _of_model(self, model: str, encoder: Encoder) -> Iterator[Piece]:
-        weights = encoder.digest()  # as loaded: training changes them
+        # as loaded: training changes the weights
+        content = f"{encoder.digest()} {beside_weights(model_folder(model))}"
         tuner = None
         seeds = range(self.options.seed, self.options.seed + self.options.runs)
         for shots in self.options.shots:
             results = self.results.setdefault((model, shots), [])
             for seed in seeds:
-                key = f"{weights} {shots}-shot seed {seed}"
+                key = f"{content} {shots}-shot seed {seed}"
                 fresh = key not in self.work.pieces
                 if fresh:
                     tuner = tuner or self._tuner(encoder)

@@ -54,12 +54,21 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RowLimitOptions, RunOptio
         metavar="NAME",
         group="Input",
         help="field that separates training records from test records",
+        not_with="train",
     )
     train_split: str = option(
-        "train", metavar="NAME", group="Input", help="value of the split field for training records"
+        "train",
+        metavar="NAME",
+        group="Input",
+        help="value of the split field for training records",
+        not_with="train",
     )
     test_split: str = option(
-        "test", metavar="NAME", group="Input", help="value of the split field for test records"
+        "test",
+        metavar="NAME",
+        group="Input",
+        help="value of the split field for test records",
+        not_with="train",
     )
 
     lr: float = option(3e-5, parse=positive, group="Training", help="highest learning rate")

@@ -104,10 +104,7 @@ class Tuner:
         """
         began = time.monotonic()
         options = self.task.options
-        episode = sample_sets(self.task.labels, shots, seed=seed)
-        if not len(episode.val):
-            raise DataError(f"{len(episode.train)} training rows, none left to validate on")
-
+        episode = drawn(self.task, shots, seed)
         self.encoder.load_state_dict(self.start)
         with seeded(options.train_seed, self.device):
             head = self._head()
@@ -186,7 +183,7 @@ class Tuner:
             the seconds that a row takes in a test.
         """
         options = self.task.options
-        episode = sample_sets(self.task.labels, shots, seed=options.seed)
+        episode = drawn(self.task, shots, options.seed)
         head = self._head()
         model = nn.ModuleList([self.encoder, head])
         step = self._stepper(model, head, self.train.select(episode.train))
@@ -242,6 +239,18 @@ class Tuner:
         outputs = head(torch.from_numpy(vectors_ND).to(self.device)).cpu().numpy()
         place = {key: i for i, key in enumerate(distinct)}
         return outputs[[place[key] for key in keys]]
+
+
+def drawn(task: Task[Any], shots: int, seed: int) -> Episode:
+    """Return which rows a run learns from, and which validate.
+
+    Raises:
+        DataError: if none are left to validate on.
+    """
+    episode = sample_sets(task.labels, shots, seed=seed)
+    if not len(episode.val):
+        raise DataError(f"{len(episode.train)} training rows, none left to validate on")
+    return episode
 
 
 def schedule_of(options: FinetuneOptions, rows: int) -> Schedule:

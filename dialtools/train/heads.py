@@ -70,9 +70,12 @@ class PerWindow(nn.Module):
                 f"{len(windows)} window sizes, and a head for each",
                 hint="choose some with --window, or --head linear --batches mixed",
             )
+        self.heads = nn.ModuleDict()
         # Those of absent windows are drawn too: an ablation then starts from the same head.
-        drawn = {window: layer(dimension) for window in range(1, max(windows) + 1)}
-        self.heads = nn.ModuleDict({str(window): drawn[window] for window in windows})
+        for window in range(1, max(windows) + 1):
+            drawn = layer(dimension)
+            if window in windows:
+                self.heads[str(window)] = drawn
 
     def forward(self, rows_MD: Tensor, window_M: Tensor) -> Tensor:
         """Return (M, D), each row through the head of its window."""

@@ -99,9 +99,9 @@ def as_wished(
     """
     if options.encoder != STATIC or isinstance(encoder, StaticEncoder):
         return encoder
-    tell(f"{options.model}: its {len(encoder.tokenizer):,} tokens are embedded one by one first")
+    tell(f"{options.model}: its {encoder.vocabulary:,} tokens are embedded one by one first")
     device = choose_device(options.device)
-    counts = store.token_counts(len(encoder.tokenizer))
+    counts = store.token_counts(encoder.vocabulary)
     made = of_transformer(encoder.to(device), counts, dimension=options.hidden)
     if made.dimension < options.hidden:
         tell(f"--hidden {options.hidden}: no more than the {made.dimension} of {options.model}")

@@ -116,7 +116,7 @@ def layers(chosen: dict[str, Any]) -> list[Layer]:
         chosen: values of flags, variables and files, by TOML key.
     """
     method = chosen.get("method")
-    objective = OBJECTIVES.get(chosen.get("objective") or "")
+    objective = OBJECTIVES.get(str(chosen.get("objective")))  # a file may have a list there
     name = method or (objective.recipe if objective else DEFAULT)
     recipe = recipe_layers(name)
     named = Layer(recipe[0].name, {**recipe[0].values, "method": name})

@@ -150,6 +150,11 @@ def test_a_text_keeps_its_beginning_and_turns_keep_their_end(small):
         assert [sequence[1:-1].tolist() for sequence in cut] == [*ends]
 
 
+def test_a_tokenizer_learns_from_texts_of_which_one_is_many_blanks():
+    words, blanks = "i need a table", " \t" * 80
+    assert train_tokenizer([words, blanks], vocab_size=300).tokenize(words) == words.split()
+
+
 def test_speakers_are_told_by_their_tokens_and_who_is_unknown_is_the_system():
     encoder = fresh_encoder(train_tokenizer(TEXTS * 5, vocab_size=400), hidden=64, layers=1)
     plain = sequences_of(encoder, [(("ok", "ok", "ok"), (0, 1, 2))], 50)
@@ -416,6 +421,10 @@ def test_models_are_told_apart_by_every_weight(small):
     with torch.no_grad():
         list(other.backbone.parameters())[-1][-1] += 1e-3
     assert same.digest() != other.digest()
+    same.backbone.scale = torch.nn.Parameter(torch.tensor(2.0))
+    scaled = same.digest()
+    same.backbone.scale.data += 1
+    assert same.digest() != scaled
 
 
 def test_frozen_are_the_embeddings_and_the_first_layers(small):
@@ -493,7 +502,9 @@ def test_a_fresh_encoder_is_that_of_seed_0_and_tells_texts_apart_by_their_words(
         1024,
     )
     assert first.floats_a_token == 128 * 34 and (first.max_length, first.pooling) == (128, "mean")
-    assert fresh_encoder(small.tokenizer, hidden=32, layers=1).backbone.config.num_attention_heads
+    for width, heads in ((32, 1), (200, 2), (257, 1), (448, 7)):
+        odd = fresh_encoder(small.tokenizer, hidden=width, layers=1)
+        assert odd.backbone.config.num_attention_heads == heads
 
 
 # models of strangers

@@ -11,11 +11,13 @@ import math
 import random
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import PIPE
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from sklearn.metrics import f1_score
 from dialtools.finetune import act, tune
 from dialtools.finetune.act import Act, ActProtocol
 from dialtools.finetune.intent import Intent, IntentProtocol
+from dialtools.finetune.job import Runs
 from dialtools.finetune.schedule import Schedule, follow
 from dialtools.finetune.select import Select, SelectProtocol
 from dialtools.metrics.episodes import sample_sets
@@ -239,7 +242,10 @@ def test_words_are_kept_from_the_end_and_tokens_from_their_beginning(minilm: str
     from dialtools.encoder.loading import load_encoder
 
     encoder = load_encoder(minilm)
-    decode = lambda ids: encoder.tokenizer.decode(ids)  # noqa: E731
+
+    def decode(told: tuple[np.ndarray, bool]) -> str:
+        return encoder.tokenizer.decode(told[0])
+
     turns = (("good morning to you", "the table is free"), None)
     assert (
         decode(act.last_words(encoder, turns, 32))
@@ -593,6 +599,53 @@ def test_a_split_of_numbers_is_named_as_text(finetune, model: Path, tmp_path: Pa
     assert json.loads(done.stdout)["n"] == 6
 
 
+def test_a_dry_run_finds_that_no_row_is_left_to_validate_on(
+    finetune, model: Path, intents: Path, tmp_path: Path
+):
+    four = tmp_path / "four.jsonl"
+    four.write_text("".join(intents.read_text().splitlines(keepends=True)[:4]))
+    ask = ("intent", "--model", model, "--train", four, "--test", intents)
+    said = [finetune(*ask, *dry, code=1).stderr for dry in ((), ("--dry-run",))]
+    assert all(line.endswith("4 training rows, none left to validate on\n") for line in said)
+
+
+def test_the_words_that_are_kept_fit_the_positions_and_what_is_cut_is_told(
+    finetune, model: Path, tmp_path: Path
+):
+    rows = [
+        {"history": [f"{word} " * (600 if i % 2 else 2)], "labels": [word], "split": split}
+        for split in ("train", "test")
+        for i in range(4)
+        for word in ("eat", "go")
+    ]
+    words = ("--truncation", "words", "--max-length", 600, "--shots", 1)
+    file = write(tmp_path / "long.jsonl", rows)
+    said = finetune("act", "--model", model, *words, *FEW, file).stderr
+    assert "8 of 16 texts were longer than their maximal length, and cut" in said
+
+
+def test_models_of_equal_weights_and_other_tokenizers_have_runs_of_their_own(
+    model: Path, intents: Path, tmp_path: Path
+):
+    other = tmp_path / "other"
+    shutil.copytree(model, other)
+    lengths = other / "sentence_bert_config.json"
+    lengths.write_text(json.dumps(json.loads(lengths.read_text()) | {"do_lower_case": True}))
+    asked = {"shots": (1,), "runs": 1, "epochs": 1, "device": "cpu"}
+    names = (str(model), str(other), str(shutil.copytree(model, tmp_path / "copy")))
+    task = Intent(IntentProtocol(inputs=(str(intents),), model=names, **asked))
+    pieces: dict[str, Any] = {}
+    work: Any = SimpleNamespace(pieces=pieces, add=pieces.__setitem__)
+    assert [piece.fresh for piece in Runs(task, task.options, work, tell=print).take()] == [
+        True,
+        True,
+        False,
+    ]
+
+
+BOTH = ("--train", "intents.jsonl", "--test", "intents.jsonl")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
@@ -607,6 +660,8 @@ def test_a_split_of_numbers_is_named_as_text(finetune, model: Path, tmp_path: Pa
         (("--resume", "intents.jsonl"), 2, "--resume needs -o FILE"),
         (("--lr", "0", "intents.jsonl"), 2, "must be above 0"),
         (("--dropout", "1", "intents.jsonl"), 2, "must be below 1"),
+        ((*BOTH, "--test-share", "0.5"), 2, "--test-share has no meaning beside --train"),
+        ((*BOTH, "--test-split", "b"), 2, "--test-split has no meaning beside --train"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from contextlib import closing
 from pathlib import Path
 
@@ -73,6 +74,19 @@ def test_each_window_has_a_head_of_its_own_which_is_that_of_any_other_choice_of_
     assert isinstance(widest, heads.PerWindow) and len(widest.heads) == 16
     with pytest.raises(ConfigError, match="17 window sizes, and a head for each"):
         heads.build("window-linear", 2, windows=range(1, 18), seed=0)
+
+
+def test_heads_of_windows_between_are_drawn_and_not_held():
+    alive: weakref.WeakSet[torch.nn.Module] = weakref.WeakSet()
+    most = []
+
+    def layer(dimension: int) -> torch.nn.Module:
+        alive.add(drawn := torch.nn.Linear(dimension, dimension))
+        most.append(len(alive))
+        return drawn
+
+    assert [*heads.PerWindow(layer, 2, [1, 40]).heads] == ["1", "40"]
+    assert len(most) == 40 and max(most) <= 3
 
 
 def unit(n: int, seed: int) -> torch.Tensor:

@@ -62,6 +62,22 @@ def test_the_head_of_a_checkpoint_is_taken_over(kind: str, tmp_path: Path):
         )
 
 
+def test_words_are_guessed_by_a_model_whose_embeddings_are_narrower_than_its_layers(
+    train: Train, pairs: Path, model: Path, tmp_path: Path
+):
+    """ELECTRA's, ALBERT's and MobileBERT's are."""
+    from transformers import AutoTokenizer, ElectraConfig, ElectraModel
+
+    start, words = tmp_path / "start", AutoTokenizer.from_pretrained(model)
+    layers = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    sizes = {"vocab_size": len(words), "embedding_size": 16, "hidden_size": 32, **layers}
+    ElectraModel(ElectraConfig(**sizes)).save_pretrained(start)
+    words.save_pretrained(start)
+    ask = shlex.split("--objective mlm --max-steps 1 --threads 1 --device cpu")
+    done = train(*ask, "--model", start, "-o", tmp_path / "adapted", pairs, small=False)
+    assert b"has no head over words: a new one learns with it" in done.stderr
+
+
 def test_masked_words_are_learnt_from_utterances_and_the_model_goes_on_to_be_contrasted(
     train: Train, tmp_path: Path
 ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,20 @@ def test_a_transformer_gives_its_tokens_to_a_static_encoder(train, pairs, tmp_pa
     table = load_encoder(str(tmp_path / "table"))
     assert isinstance(table, StaticEncoder)
     assert len(table.tokenizer) == len(load_encoder(str(tmp_path / "bert")).tokenizer)
+
+
+def test_a_vocabulary_with_a_number_of_no_token_is_given_whole(train, pairs, model, tmp_path):
+    """A vocab.txt that has a line twice makes one."""
+    start = shutil.copytree(model, tmp_path / "start")
+    told = json.loads((start / "tokenizer.json").read_text())
+    words = told["model"]["vocab"]
+    rows = len(words)
+    del words[sorted(words, key=words.__getitem__)[rows // 2]]
+    (start / "tokenizer.json").write_text(json.dumps(told))
+    flags = ("--encoder", "static", "--hidden", "64", "--max-steps", "1")
+    train("--model", start, *flags, "-o", tmp_path / "table", pairs, small=False)
+    table = load_encoder(str(tmp_path / "table"))
+    assert table.backbone.embedding.num_embeddings == rows == len(table.tokenizer) + 1
 
 
 @pytest.mark.parametrize(("windows", "apart"), [("1", False), ("1,3", True)])

@@ -491,6 +491,10 @@ def test_a_limit_is_of_all_pairs_whatever_files_they_are_in(
     store = stored(files, tmp_path, encoder, limit=limit)
     assert told(store) == expected(ROWS[:limit])
     assert store.counts["pairs"] == len(store) == min(limit, 4)
+    (tmp_path / "alone").mkdir()
+    alone = stored([ROWS[:limit]], tmp_path / "alone", encoder)
+    texts, of_these = (sorted(utterance_texts(each.directory)) for each in (store, alone))
+    assert texts == of_these
 
 
 def test_texts_are_tokenised_the_same_however_few_at_once(

@@ -58,11 +58,30 @@ class ChunkPairs:
         return len(self.response)
 
     def head(self, n: int) -> ChunkPairs:
-        """Return the first n pairs."""
+        """Return the first n pairs, with no text but theirs."""
         firsts = {
             each.name: value.head(n) if isinstance(value, TurnLists) else value[:n]
             for each in fields(self)
             if (value := getattr(self, each.name)) is not self.texts
         }
         turns = int(self.context.sizes[:n].sum())
-        return replace(self, **{**firsts, "context_roles": self.context_roles[:turns]})
+        first = replace(self, **{**firsts, "context_roles": self.context_roles[:turns]})
+        return first._with_own_texts()
+
+    def _with_own_texts(self) -> ChunkPairs:
+        """Return the same pairs without texts that none of them has."""
+        lists: dict[str, TurnLists] = {name: getattr(self, name) for name in LISTS}
+        turns = (each.places for each in lists.values())
+        own = np.unique(np.concatenate([*turns, self.response, self.template]))
+        own = own[own >= 0]
+
+        def moved(places: np.ndarray) -> np.ndarray:
+            return np.where(places < 0, -1, np.searchsorted(own, places))
+
+        return replace(
+            self,
+            texts=[self.texts[place] for place in own.tolist()],
+            response=moved(self.response),
+            template=moved(self.template),
+            **{name: TurnLists(moved(each.places), each.sizes) for name, each in lists.items()},
+        )

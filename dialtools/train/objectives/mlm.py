@@ -36,8 +36,9 @@ class WordHead(nn.Module):
 
     def __init__(self, embeddings: nn.Embedding, dimension: int, eps: float = BERT_EPS) -> None:
         super().__init__()
+        width = embeddings.embedding_dim  # ELECTRA's and ALBERT's is not that of their layers
         self.transform = nn.Sequential(
-            nn.Linear(dimension, dimension), nn.GELU(), nn.LayerNorm(dimension, eps=eps)
+            nn.Linear(dimension, width), nn.GELU(), nn.LayerNorm(width, eps=eps)
         )
         self.bias = nn.Parameter(torch.zeros(embeddings.num_embeddings))
 
