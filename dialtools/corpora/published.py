@@ -15,7 +15,7 @@ from dialtools.corpora.native.files import OPENING_BYTES, Files, ends_like
 from dialtools.corpora.native.raw import LEFT_OUT, Unexpected
 from dialtools.errors import DataError
 from dialtools.streams import nesting
-from dialtools.streams.bytesio import as_text, open_input
+from dialtools.streams.bytesio import open_input, own_name
 from dialtools.streams.chunks import ROWS, Chunk
 from dialtools.streams.formats import DEFAULT, FORMATS, by_suffix, is_archive
 from dialtools.streams.job_files import BESIDE
@@ -81,7 +81,7 @@ def _own_files(path: str, chosen: str | None) -> list[str]:
     if unknown:
         hint = "name the files that are to be read, or with --from the format of all"
         raise DataError(
-            "not a format that is known by its name", where=as_text(unknown[0]), hint=hint
+            "not a format that is known by its name", where=own_name(unknown[0]), hint=hint
         )
     return found
 
@@ -140,7 +140,7 @@ def recognised(files: Files) -> str:
     own = any(map(by_suffix, names))
     some = ", ".join(names[:4]) or "none at all"
     hint = f"{HINT}; files of your own are read from a folder: unpack it" if own else HINT
-    raise DataError(f"the files of no known corpus: {some}", where=as_text(files.path), hint=hint)
+    raise DataError(f"the files of no known corpus: {some}", where=own_name(files.path), hint=hint)
 
 
 def lies_in(files: Files, corpus: Corpus) -> bool:

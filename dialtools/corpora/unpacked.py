@@ -1,7 +1,7 @@
 """Inputs made ready to be read: copies of what is elsewhere, archives of one's own files unpacked.
 
 The files lie in `…/dialtools.unpacked/ARCHIVE/=/NAME`, and are called `ARCHIVE/NAME`, which the
-path tells (`bytesio.as_text`). Archives of a published corpus are read in place.
+path tells (`bytesio.own_name`). Archives of a published corpus are read in place.
 """
 
 from __future__ import annotations
