@@ -194,8 +194,6 @@ def called(value: Any) -> str | None:
         return called(value) if not isinstance(value, dict) else None
     if isinstance(value, list | None):
         return None
-    if isinstance(value, bool):
-        return str(value).lower()
     if isinstance(value, float) and math.isnan(value):
         return None
     return as_text(value)
