@@ -12,7 +12,7 @@ from dialtools.catalog import lookup
 from dialtools.corpora.catalog import CORPORA, Corpus
 from dialtools.corpora.fields import BadRecord
 from dialtools.corpora.native.files import OPENING_BYTES, Files, ends_like
-from dialtools.corpora.native.raw import LEFT_OUT, Unexpected
+from dialtools.corpora.native.raw import BAD, LEFT_OUT, Unexpected
 from dialtools.errors import DataError
 from dialtools.streams import nesting
 from dialtools.streams.bytesio import open_input, own_name
@@ -25,6 +25,8 @@ from dialtools.streams.tally import Tally
 
 ROWS_A_CHUNK = 512
 """Of dialogues, as a rule: work enough for a worker, and few megabytes."""
+LOOKED_AT = 5
+"""Files of a mark: one of them may be empty."""
 HINT = "name it with --from; `dialtools formats` lists the corpora that can be read"
 
 
@@ -144,12 +146,16 @@ def recognised(files: Files) -> str:
 
 
 def lies_in(files: Files, corpus: Corpus) -> bool:
-    """Tell whether files are those of a corpus: by their names, and by how the first begins."""
+    """Tell whether files are those of a corpus: by their names, and by how a first one begins."""
     for together in (*((mark,) for mark in corpus.alone), *corpus.marks):
         found = [files.names(pattern) for pattern in together]
-        if all(found) and (not corpus.opening or _opens(corpus, files.opening(found[0][0]))):
+        if all(found) and (not corpus.opening or _begins(files, found[0][:LOOKED_AT], corpus)):
             return True
     return False
+
+
+def _begins(files: Files, names: Sequence[str], corpus: Corpus) -> bool:
+    return any(_opens(corpus, files.opening(name)) for name in names)
 
 
 def corpus_chunks(
@@ -185,6 +191,8 @@ def corpus_chunks(
                 continue
             for reason, number in record.pop(LEFT_OUT, {}).items():
                 tally.drop(reason, number)
+            for reason, part in record.pop(BAD, ()):
+                policy.reject(raw.where, reason, part)
             at = raw.where.name
             held.append(record)
             lines.append(raw.where.line)

@@ -18,7 +18,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, NoReturn, cast
@@ -141,6 +141,10 @@ class Files:
             expected = " or ".join(patterns)
             raise DataError(f"expected {expected}, found {there}{more}", where=own_name(self.path))
         return matching
+
+    def one_of_many(self) -> AbstractContextManager[None]:
+        """Read one of the files in this block; under --on-error skip a broken one is left out."""
+        return self.policy.one_of_many(alone=self.single)
 
     def beside(self, name: str, other: str) -> str | None:
         """Return the name of a file in the same folder, or None.
