@@ -898,3 +898,25 @@ def test_a_dialogue_is_known_by_what_logs_call_its_id(scripts: Path, tmp_path: P
     for name in ("t.jsonl", "t.parquet"):
         done = subprocess.run([scripts / "dial-pairs", tmp_path / name], capture_output=True)
         assert orjson.loads(done.stdout)["dialogue_id"] == "7"
+
+
+@pytest.mark.parametrize("kind", ["consecutive", "utterance"])
+def test_a_broken_file_of_a_folder_of_your_own_is_left_out(
+    scripts: Path, tmp_path: Path, kind: str
+):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for name in ("a.jsonl", "d.jsonl"):
+        (folder / name).write_text('{"turns": ["hello", "hi"]}\n')
+    (folder / "b.parquet").write_bytes(b"PAR1")
+    (folder / "c.jsonl.gz").write_bytes(b"\x1f\x8bbroken")
+    options = ["--kind", kind, "--on-error"]
+    failed = run(scripts, *options, "fail", folder, status=1)
+    assert failed.stderr.startswith(f"dial-pairs: {folder}/b.parquet: damaged parquet".encode())
+    done = run(scripts, *options, "skip", folder, status=3)
+    first, second, closing = done.stderr.decode().splitlines()
+    assert f"{folder}/b.parquet: damaged" in first and first.endswith("; left out")
+    assert f"{folder}/c.jsonl.gz: truncated" in second and second.endswith("; left out")
+    assert "2 bad records skipped" in closing
+    assert len(done.stdout.splitlines()) == (2 if kind == "consecutive" else 4)
+    run(scripts, *options, "skip", folder / "a.jsonl", folder / "b.parquet", status=1)
