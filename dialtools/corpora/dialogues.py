@@ -38,6 +38,7 @@ IDS = (
     "thread_id",
     "chat_id",
     "ticket_id",
+    "message_tree_id",
 )
 """Fields of what a dialogue is called by; the first that has a name."""
 

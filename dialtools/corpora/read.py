@@ -29,6 +29,7 @@ from dialtools.corpora.logs import log_records, shown_records
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues, spoken_records
 from dialtools.corpora.published import corpus_chunks, corpus_of, each_file
+from dialtools.corpora.replies import PROMPT, is_tree
 from dialtools.corpora.shape import OF_CHATS, Session, Shaper
 from dialtools.corpora.table import table_chunks
 from dialtools.shown import listed
@@ -46,6 +47,7 @@ DIALOGUE_FIELDS = (
     *TEXT_KEYS,
     HISTORY,
     RESPONSE,
+    PROMPT,
     "speaker",
     *IDS,
     DOMAIN,
@@ -196,7 +198,7 @@ def dialogues(
         try:
             alone = utterances and _is_utterance(record)
             found = {"id": whose(record), "turns": [record]} if alone else record
-            if shape.idle and OF_CHATS.isdisjoint(found):
+            if shape.idle and OF_CHATS.isdisjoint(found) and not is_tree(found):
                 talk = dialogue(found)
                 said = talk.spoken()
                 tally.drop(WITHOUT_TEXT, len(talk.texts) - len(said.texts))

@@ -533,6 +533,36 @@ def test_rows_that_answer_one_another_are_a_tree_of_dialogues(
     assert ":1: rank: no id of the row, which --reply-column needs\n  --id-column NAME" in said
 
 
+def message(name: str, role: str, text: str | None, *replies: dict) -> dict:
+    return {"message_id": name, "role": role, "text": text, "replies": [*replies]}
+
+
+def test_a_tree_of_messages_in_one_record_is_read_as_its_branches(tmp_path: Path, scripts: Path):
+    thanks = message("d", "prompter", None, message("e", "assistant", "<b>ok</b>"))
+    answers = message("c", "assistant", "no"), message("b", "assistant", "yes", thanks)
+    tree = {"message_tree_id": "t", "prompt": message("a", "prompter", "q", *answers)}
+    other = {"message_tree_id": "u", "prompt": message("x", "", "x")}
+    log = tmp_path / "trees.jsonl"
+    log.write_bytes(orjson.dumps(tree) + b"\n" + orjson.dumps(other))
+
+    records = json_lines(run(scripts, "--kind", "dialogue", "--html", log).stdout.decode())
+    said = {r["id"]: [(t.get("speaker"), t["text"]) for t in r["turns"]] for r in records}
+    assert said == {
+        "t": [("user", "q"), ("system", "no")],
+        "t#2": [("user", "q"), ("system", "yes"), ("system", "ok")],
+        "u": [(None, "x")],
+    }
+    assert [turn["reply_to"] for turn in records[1]["turns"][1:]] == ["a", "d"]
+    for seed in range(4):
+        flags = ["--split", "a=0.5,b=0.5", "--seed", seed, "--overwrite"]
+        run(scripts, *flags, "-o", tmp_path / "{split}.jsonl", log)
+        parts = [(tmp_path / f"{part}.jsonl").read_text() for part in "ab"]
+        assert sorted(part.count('"dialogue_id":"t') for part in parts) == [0, 3]
+    log.write_bytes(orjson.dumps({"prompt": {"text": "q", "replies": [1]}}))
+    bad = run(scripts, log, status=1)
+    assert b"trees.jsonl:1: prompt: expected messages with lists of replies" in bad.stderr
+
+
 @given(st.lists(st.integers(0, 30), max_size=30), st.randoms(), st.sets(st.integers(0, 30)))
 def test_each_turn_of_a_tree_follows_what_it_answers_once(links, random, left_out):
     said = [{"id": str(i), "reply_to": str(above % (i + 1))} for i, above in enumerate(links)]
