@@ -105,6 +105,12 @@ class Files:
         """Whether the corpus is one file, named by the user."""
         return self._archive is None and not Path(self.path).is_dir()
 
+    @property
+    def archived_bytes(self) -> int:
+        """The bytes of all files of an archive, expanded."""
+        members = self._names.values()
+        return sum(m.file_size if isinstance(m, zipfile.ZipInfo) else m.size for m in members)
+
     def shown(self, name: str) -> str:
         """Return what messages call a file."""
         return own_name(self.path if self.single else f"{self.path.rstrip('/')}/{name}")
