@@ -135,7 +135,7 @@ def _is_deep(line: memoryview) -> bool:
     depth, inside, end = 0, False, 0
     while end < len(line):
         start, end = end, end + SCANNED
-        while line[end - 1 : end] == b"\\":  # what it escapes is not cut off
+        while bytes(line[end - 1 : end]) == b"\\":  # what it escapes is not cut off
             end += 1
         piece = bytes(line[start:end]).replace(rb"\\", b"").replace(rb"\"", b"")
         content = np.frombuffer(piece, np.uint8)
