@@ -20,7 +20,7 @@ from dialtools.streams.chunks import ROWS, Chunk
 from dialtools.streams.formats import DEFAULT, FORMATS, by_suffix, is_archive
 from dialtools.streams.job_files import BESIDE
 from dialtools.streams.parts import unfolded
-from dialtools.streams.policy import Policy
+from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
 
 ROWS_A_CHUNK = 512
@@ -172,31 +172,37 @@ def corpus_chunks(
         DataError: if the files are not those of the corpus.
     """
     reader, files = lookup(CORPORA, name, kind="corpus"), Files(path, policy)
-    tally = Tally() if tally is None else tally
     held: list[dict[str, Any]] = []
     lines: list[int] = []
     at = ""
     try:
-        for raw in reader.raw(files):
-            if held and (raw.where.name != at or len(held) == ROWS_A_CHUNK):
+        for where, record in _records(reader, files, Tally() if tally is None else tally):
+            if held and (where.name != at or len(held) == ROWS_A_CHUNK):
                 yield Chunk(at, lines[0], ROWS, held, tuple(lines))
                 held, lines = [], []
-            try:
-                record = reader.record(raw)
-            except (Unexpected, BadRecord) as error:
-                policy.reject(raw.where, str(error), raw.value)
-                continue
-            if nesting.too_deep(record):
-                nesting.reject(policy, raw.where, raw.value)
-                continue
-            for reason, number in record.pop(LEFT_OUT, {}).items():
-                tally.drop(reason, number)
-            for reason, part in record.pop(BAD, ()):
-                policy.reject(raw.where, reason, part)
-            at = raw.where.name
+            at = where.name
             held.append(record)
-            lines.append(raw.where.line)
+            lines.append(where.line)
         if held:
             yield Chunk(at, lines[0], ROWS, held, tuple(lines))
     finally:
         files.close()
+
+
+def _records(reader: Any, files: Files, tally: Tally) -> Iterator[tuple[Where, dict[str, Any]]]:
+    """Yield each record with its place; what cannot be read goes to the policy."""
+    policy = files.policy
+    for raw in reader.raw(files):
+        try:
+            record = reader.record(raw)
+        except (Unexpected, BadRecord) as error:
+            policy.reject(raw.where, str(error), raw.value)
+            continue
+        if nesting.too_deep(record):
+            nesting.reject(policy, raw.where, raw.value)
+            continue
+        for reason, number in record.pop(LEFT_OUT, {}).items():
+            tally.drop(reason, number)
+        for reason, part in record.pop(BAD, ()):
+            policy.reject(raw.where, reason, part)
+        yield raw.where, record

@@ -199,13 +199,21 @@ def table(
     """
     for name in files.needed(*patterns):
         with files.one_of_many():
-            names: Sequence[str] = ()
-            for number, fields in files.rows(name, delimiter, quoted=quoted):
-                if not names:
-                    names = header if header and not set(header) & set(fields) else fields
-                    if names is fields:
-                        continue
-                yield Raw(files.where(name, number), split_of_name(name), fields, names)
+            rows = files.rows(name, delimiter, quoted=quoted)
+            yield from _below(rows, files, name, header)
+
+
+def _below(
+    rows: Iterator[tuple[int, list[str]]], files: Files, name: str, header: Sequence[str]
+) -> Iterator[Raw]:
+    """Yield the rows below a header."""
+    names: Sequence[str] = ()
+    for number, fields in rows:
+        if not names:
+            names = header if header and not set(header) & set(fields) else fields
+            if names is fields:
+                continue
+        yield Raw(files.where(name, number), split_of_name(name), fields, names)
 
 
 def columns(raw: Raw) -> dict[str, str]:

@@ -36,15 +36,18 @@ def raw(files: Files) -> Iterator[Raw]:
             rest: list[Any] = []
             with files.one_of_many():
                 for message in _messages(files, name):
-                    root = message.get("thread_ts") if isinstance(message, dict) else None
-                    if not isinstance(root, str):
-                        rest.append(message)
-                        continue
+                    root = _root(message)
                     told = Raw(where, None, [], (f"{channel}/{root}", users))
-                    threads.setdefault(root, told).value.append(message)
+                    (threads.setdefault(root, told).value if root else rest).append(message)
             if rest:
                 yield Raw(where, None, rest, (f"{channel}/{day}", users))
         yield from threads.values()
+
+
+def _root(message: Any) -> str | None:
+    """Return the time of the message that a thread began with."""
+    root = message.get("thread_ts") if isinstance(message, dict) else None
+    return root if isinstance(root, str) else None
 
 
 def _channel(name: str) -> str:
