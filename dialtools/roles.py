@@ -6,7 +6,7 @@ from typing import Any
 
 # plain integers, not an enumeration: they are hashed with every turn, and stored as bytes
 UNKNOWN, USER, SYSTEM = 0, 1, 2
-USER_NAMES = ("user", "usr", "customer", "driver", "human")
+USER_NAMES = ("user", "usr", "customer", "driver", "human", "prompter")
 
 EMPTY = "."
 """Stands for an empty text, which must not reach the encoder."""

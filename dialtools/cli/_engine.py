@@ -100,13 +100,15 @@ def spread(command: Command, options: Any, run: Run) -> None:
 
 def _mine(options: Any, run: Run, of: int) -> Part:
     """Return what parts of this job tell, but for the digests of what they read."""
-    from dialtools.streams.bytesio import as_text
+    from dialtools.corpora.unpacked import size
+    from dialtools.streams.bytesio import own_name
     from dialtools.streams.parts import Part
-    from dialtools.streams.remote import size
 
     run.part = Shard(1, of)
     run.inputs.unread = run.inputs.paths
-    inputs = [{"name": as_text(path), "bytes": size(path)} for path in options.inputs]
+    inputs = [
+        {"name": own_name(path), "bytes": size(path, options.from_)} for path in options.inputs
+    ]
     return Part(options.output, {**run.provenance(), "inputs": inputs})
 
 

@@ -58,14 +58,14 @@ def check_names(options: Any, specs: Sequence[Spec]) -> None:
     Raises:
         ConfigError: if there is one.
     """
-    from dialtools.streams.bytesio import as_text
+    from dialtools.streams.bytesio import own_name
 
     for spec in specs:
         value = getattr(options, spec.name)
         texts = value if isinstance(value, tuple) else (value,)
         if spec.positional and hasattr(options, "on_error"):
             continue
-        if any(isinstance(text, str) and as_text(text) != text for text in texts):
+        if any(isinstance(text, str) and own_name(text) != text for text in texts):
             where = "INPUT" if spec.positional else spec.flag
             raise ConfigError(f"is not {NAMES.upper()}", where=where, hint=HINT_OF_NAMES)
 
@@ -212,9 +212,9 @@ def _described(path: str) -> str:
     """Return a path with the size of what it names, and of Parquet the rows."""
     if path == "-":
         return "stdin"
-    from dialtools.streams.bytesio import as_text
+    from dialtools.streams.bytesio import own_name
 
-    size, called = Path(path).stat().st_size, as_text(path)
+    size, called = Path(path).stat().st_size, own_name(path)
     if Path(path).is_dir():
         return f"{called} (folder)"
     rows = ""

@@ -91,7 +91,7 @@ class Run:
         """
         from dialtools.streams.policy import Policy
 
-        with Policy(self.options.on_error, dry=self.dry) as policy:
+        with Policy(self.options.on_error, dry=self.dry, tell=self.warn) as policy:
             yield policy
         self.skipped = policy.skipped
 

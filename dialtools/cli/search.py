@@ -44,7 +44,7 @@ def main(options: SearchOptions, run: Run) -> None:
     vectors_QD = query_vectors(
         options.texts, rows.made, options, model=options.model, transform=options.transform
     )
-    rows.vectors.expect(vectors_QD)
+    rows.vectors.expect(vectors_QD, where=options.inputs[0])
     records = found_records(rows, options.texts, vectors_QD, options)
     write_table(_grid(records), lambda: records, run, to="jsonl" if options.json else None)
     run.close(f"{len(records):,} of {counted(len(rows), 'row')}{anew(rows.kept, OWN)}")

@@ -12,6 +12,7 @@ CHATS = ("messages", "conversations", "conversation", "chat", "thread")
 SYSTEM, ASSISTANT, USER = "system", "assistant", "user"
 ROLES = {
     "human": USER,
+    "prompter": USER,
     "humanmessage": USER,
     "ai": ASSISTANT,
     "aimessage": ASSISTANT,
@@ -43,14 +44,12 @@ def messages(turns: list[Any]) -> list[Any]:
 def _message(turn: dict[str, Any]) -> dict[str, Any]:
     if "from" in turn and "value" in turn:
         rest = {key: value for key, value in turn.items() if key not in ("from", "value")}
-        return {"role": _role(turn["from"]), "content": turn["value"], **rest}
+        return {"role": role(turn["from"]), "content": turn["value"], **rest}
     for inner in ("data", "kwargs"):
-        if isinstance(turn.get(inner), dict) and (role := _type_of(turn)):
-            return {"role": role, **_without_type(turn[inner])}
-    role = _type_of(turn)
-    if role is None:
-        return turn
-    return {"role": role, **_without_type(turn)}
+        if isinstance(turn.get(inner), dict) and (told := _type_of(turn)):
+            return {"role": told, **_without_type(turn[inner])}
+    told = _type_of(turn)
+    return turn if told is None else {"role": told, **_without_type(turn)}
 
 
 def _without_type(turn: dict[str, Any]) -> dict[str, Any]:
@@ -62,8 +61,9 @@ def _type_of(turn: dict[str, Any]) -> str | None:
     name = turn.get("type")
     if name == "constructor" and isinstance(turn.get("id"), list) and turn["id"]:
         name = turn["id"][-1]
-    return _role(name) if isinstance(name, str) and name.casefold() in OF_TYPE else None
+    return role(name) if isinstance(name, str) and name.casefold() in OF_TYPE else None
 
 
-def _role(name: Any) -> Any:
+def role(name: Any) -> Any:
+    """Return what we call a role."""
     return ROLES.get(name.casefold(), name) if isinstance(name, str) else name

@@ -38,6 +38,7 @@ IDS = (
     "thread_id",
     "chat_id",
     "ticket_id",
+    "message_tree_id",
 )
 """Fields of what a dialogue is called by; the first that has a name."""
 
@@ -194,8 +195,6 @@ def called(value: Any) -> str | None:
         return called(value) if not isinstance(value, dict) else None
     if isinstance(value, list | None):
         return None
-    if isinstance(value, bool):
-        return str(value).lower()
     if isinstance(value, float) and math.isnan(value):
         return None
     return as_text(value)

@@ -81,7 +81,12 @@ def is_known(label: Any) -> bool:
 
 
 def as_text(value: Any) -> str:
-    """Return a label or a name as text: whole numbers are floats in a column with gaps."""
+    """Return a label or a name as text: what one is to any command, in whatever kind of file.
+
+    Whole numbers are floats in a column with gaps; true and false are as JSON has them.
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

@@ -13,6 +13,7 @@ from dialtools.corpora.fields import ANSWERED, ASKED, INFERRED, TURN_TEXTS, BadR
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import MOST, SEVERAL, SPOKEN
 from dialtools.corpora.quotes import QUOTED
+from dialtools.corpora.replies import REPLIES
 from dialtools.streams.chunks import Chunk, Numbered, records
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
@@ -32,7 +33,9 @@ SHARE = 0.05
 """With so many of HTML among them it is how the log is written, and not what it is about."""
 
 Reading = tuple[Callable[[str], str], ...]
-NESTED = frozenset((*TURN_KEYS, *NAMED_LIKE_IDS, HISTORY, "context", "follow", "data", "kwargs"))
+NESTED = frozenset(
+    (*TURN_KEYS, *NAMED_LIKE_IDS, HISTORY, REPLIES, "context", "follow", "data", "kwargs")
+)
 """Fields that hold turns, or a message."""
 TEXTS = frozenset((*TURN_TEXTS, *ASKED, *ANSWERED, "value", *INFERRED))
 """Fields that hold a text, ShareGPT's among them."""

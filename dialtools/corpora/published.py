@@ -12,19 +12,21 @@ from dialtools.catalog import lookup
 from dialtools.corpora.catalog import CORPORA, Corpus
 from dialtools.corpora.fields import BadRecord
 from dialtools.corpora.native.files import OPENING_BYTES, Files, ends_like
-from dialtools.corpora.native.raw import LEFT_OUT, Unexpected
+from dialtools.corpora.native.raw import BAD, LEFT_OUT, Unexpected
 from dialtools.errors import DataError
 from dialtools.streams import nesting
-from dialtools.streams.bytesio import as_text, open_input
+from dialtools.streams.bytesio import open_input, own_name
 from dialtools.streams.chunks import ROWS, Chunk
 from dialtools.streams.formats import DEFAULT, FORMATS, by_suffix, is_archive
 from dialtools.streams.job_files import BESIDE
 from dialtools.streams.parts import unfolded
-from dialtools.streams.policy import Policy
+from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
 
 ROWS_A_CHUNK = 512
 """Of dialogues, as a rule: work enough for a worker, and few megabytes."""
+LOOKED_AT = 5
+"""Files of a mark: one of them may be empty."""
 HINT = "name it with --from; `dialtools formats` lists the corpora that can be read"
 
 
@@ -81,7 +83,7 @@ def _own_files(path: str, chosen: str | None) -> list[str]:
     if unknown:
         hint = "name the files that are to be read, or with --from the format of all"
         raise DataError(
-            "not a format that is known by its name", where=as_text(unknown[0]), hint=hint
+            "not a format that is known by its name", where=own_name(unknown[0]), hint=hint
         )
     return found
 
@@ -140,16 +142,20 @@ def recognised(files: Files) -> str:
     own = any(map(by_suffix, names))
     some = ", ".join(names[:4]) or "none at all"
     hint = f"{HINT}; files of your own are read from a folder: unpack it" if own else HINT
-    raise DataError(f"the files of no known corpus: {some}", where=as_text(files.path), hint=hint)
+    raise DataError(f"the files of no known corpus: {some}", where=own_name(files.path), hint=hint)
 
 
 def lies_in(files: Files, corpus: Corpus) -> bool:
-    """Tell whether files are those of a corpus: by their names, and by how the first begins."""
+    """Tell whether files are those of a corpus: by their names, and by how a first one begins."""
     for together in (*((mark,) for mark in corpus.alone), *corpus.marks):
         found = [files.names(pattern) for pattern in together]
-        if all(found) and (not corpus.opening or _opens(corpus, files.opening(found[0][0]))):
+        if all(found) and (not corpus.opening or _begins(files, found[0][:LOOKED_AT], corpus)):
             return True
     return False
+
+
+def _begins(files: Files, names: Sequence[str], corpus: Corpus) -> bool:
+    return any(_opens(corpus, files.opening(name)) for name in names)
 
 
 def corpus_chunks(
@@ -166,29 +172,37 @@ def corpus_chunks(
         DataError: if the files are not those of the corpus.
     """
     reader, files = lookup(CORPORA, name, kind="corpus"), Files(path, policy)
-    tally = Tally() if tally is None else tally
     held: list[dict[str, Any]] = []
     lines: list[int] = []
     at = ""
     try:
-        for raw in reader.raw(files):
-            if held and (raw.where.name != at or len(held) == ROWS_A_CHUNK):
+        for where, record in _records(reader, files, Tally() if tally is None else tally):
+            if held and (where.name != at or len(held) == ROWS_A_CHUNK):
                 yield Chunk(at, lines[0], ROWS, held, tuple(lines))
                 held, lines = [], []
-            try:
-                record = reader.record(raw)
-            except (Unexpected, BadRecord) as error:
-                policy.reject(raw.where, str(error), raw.value)
-                continue
-            if nesting.too_deep(record):
-                nesting.reject(policy, raw.where, raw.value)
-                continue
-            for reason, number in record.pop(LEFT_OUT, {}).items():
-                tally.drop(reason, number)
-            at = raw.where.name
+            at = where.name
             held.append(record)
-            lines.append(raw.where.line)
+            lines.append(where.line)
         if held:
             yield Chunk(at, lines[0], ROWS, held, tuple(lines))
     finally:
         files.close()
+
+
+def _records(reader: Any, files: Files, tally: Tally) -> Iterator[tuple[Where, dict[str, Any]]]:
+    """Yield each record with its place; what cannot be read goes to the policy."""
+    policy = files.policy
+    for raw in reader.raw(files):
+        try:
+            record = reader.record(raw)
+        except (Unexpected, BadRecord) as error:
+            policy.reject(raw.where, str(error), raw.value)
+            continue
+        if nesting.too_deep(record):
+            nesting.reject(policy, raw.where, raw.value)
+            continue
+        for reason, number in record.pop(LEFT_OUT, {}).items():
+            tally.drop(reason, number)
+        for reason, part in record.pop(BAD, ()):
+            policy.reject(raw.where, reason, part)
+        yield raw.where, record

@@ -30,6 +30,7 @@ from dialtools.corpora.logs import log_records, shown_records
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues, spoken_records
 from dialtools.corpora.published import corpus_chunks, corpus_of, each_file
+from dialtools.corpora.replies import PROMPT, is_tree
 from dialtools.corpora.shape import OF_CHATS, Session, Shaper
 from dialtools.corpora.table import table_chunks
 from dialtools.shown import listed
@@ -47,6 +48,7 @@ DIALOGUE_FIELDS = (
     *TEXT_KEYS,
     HISTORY,
     RESPONSE,
+    PROMPT,
     "speaker",
     *IDS,
     DOMAIN,
@@ -92,20 +94,34 @@ def dialogue_chunks(
         shard: the part of the inputs that is wanted.
     """
     for path, span in spans(each_file(paths, format), shard):
-        told = logs.rows_are_turns and format is None and Path(path).is_file()
-        corpus = None if told and not is_archive(path) else corpus_of(path, format)
-        chosen = logs.format_of(path, format) if not corpus else format
-        kind = input_format(path, chosen)
-        logs.check_format(display_name(path), corpus or kind)
-        if corpus:
-            read = _corpus(path, corpus)
-        elif FORMATS[kind].columns or logs.rows_are_turns:
-            kind = kind if FORMATS[kind].columns else chosen
-            read = partial(table_chunks, path, kind, logs, keep=keep)
-        else:
-            yield from read_chunks([path], format=chosen, prompt=prompt, span=span, policy=policy)
-            continue
-        yield from within(span, read, policy, tally)
+        with policy.one_of_many(alone=path in (*paths, "-")):
+            lines = partial(read_chunks, [path], prompt=prompt, span=span, policy=policy)
+            yield from _dialogue_chunks(path, span, lines, format, policy, tally, logs, keep=keep)
+
+
+def _dialogue_chunks(
+    path: str,
+    span: Span | None,
+    lines: Callable[..., Iterator[Chunk]],
+    format: str | None,
+    policy: Policy,
+    tally: Tally,
+    logs: LogOptions,
+    *,
+    keep: bool,
+) -> Iterator[Chunk]:
+    told = logs.rows_are_turns and format is None and Path(path).is_file()
+    corpus = None if told and not is_archive(path) else corpus_of(path, format)
+    chosen = logs.format_of(path, format) if not corpus else format
+    kind = input_format(path, chosen)
+    logs.check_format(display_name(path), corpus or kind)
+    if corpus:
+        yield from within(span, _corpus(path, corpus), policy, tally)
+    elif FORMATS[kind].columns or logs.rows_are_turns:
+        kind = kind if FORMATS[kind].columns else chosen
+        yield from within(span, partial(table_chunks, path, kind, logs, keep=keep), policy, tally)
+    else:
+        yield from lines(format=chosen)
 
 
 def record_chunks(
@@ -127,8 +143,9 @@ def record_chunks(
         shard: the part of the inputs that is wanted.
     """
     for path, span in spans(each_file(paths, format), shard):
-        lines = partial(read_chunks, prompt=prompt, policy=policy)
-        yield from _record_chunks(path, span, lines, format, policy, column, logs)
+        with policy.one_of_many(alone=path in (*paths, "-")):
+            lines = partial(read_chunks, [path], prompt=prompt, span=span, policy=policy)
+            yield from _record_chunks(path, span, lines, format, policy, column, logs)
 
 
 def _record_chunks(
@@ -152,7 +169,7 @@ def _record_chunks(
 
         yield from within(span, read, policy)
     else:
-        yield from lines([path], format=format, whole_dialogues=False, span=span)
+        yield from lines(format=format, whole_dialogues=False)
 
 
 def _corpus(path: str, name: str) -> Callable[[Policy, Tally], Iterator[Chunk]]:
@@ -190,7 +207,7 @@ def dialogues(
         try:
             alone = utterances and _is_utterance(record)
             found = {"id": whose(record), "turns": [record]} if alone else record
-            if shape.idle and OF_CHATS.isdisjoint(found):
+            if shape.idle and OF_CHATS.isdisjoint(found) and not is_tree(found):
                 talk = dialogue(found)
                 said = talk.spoken()
                 tally.drop(WITHOUT_TEXT, len(talk.texts) - len(said.texts))

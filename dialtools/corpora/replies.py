@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dialtools.corpora.chat import role
+from dialtools.corpora.dialogues import called
 from dialtools.corpora.fields import BadRecord
 
 ID, REPLY = "id", "reply_to"
 """Fields of a turn: its name, and that of the turn that it answers."""
+PROMPT, REPLIES = "prompt", "replies"
+"""Fields of a tree that lies in one record, and of each of its messages (OpenAssistant)."""
 
 Turn = dict[str, Any]
+
+
+def is_tree(record: Mapping[str, Any]) -> bool:
+    """Tell whether a record is a message with the answers to it within."""
+    prompt = record.get(PROMPT)
+    return isinstance(prompt, dict) and REPLIES in prompt
+
+
+def turns_of_tree(record: Mapping[str, Any]) -> list[Turn]:
+    """Return the messages of a tree as turns, each with its name and that of what it answers.
+
+    Raises:
+        BadRecord: if one is no object, or its replies are no list.
+    """
+    turns: list[Turn] = []
+    waiting: list[tuple[Any, str | None]] = [(record[PROMPT], None)]
+    while waiting:
+        message, above = waiting.pop()
+        replies = message.get(REPLIES) if isinstance(message, dict) else None
+        if not isinstance(message, dict) or not isinstance(replies, list | None):
+            raise BadRecord(f"{PROMPT}: expected messages with lists of {REPLIES}")
+        turn = {key: value for key, value in message.items() if key != REPLIES}
+        name = called(turn.get("message_id")) or str(len(turns))
+        turns.append(turn | {"role": role(turn.get("role")), ID: name, REPLY: above})
+        waiting += [(reply, name) for reply in reversed(replies or [])]
+    return turns
 
 
 def branches(said: Sequence[Turn], kept: Sequence[Turn]) -> Iterator[list[int]]:

@@ -26,7 +26,7 @@ from dialtools.corpora.dialogues import (
 )
 from dialtools.corpora.fields import TURN_TEXTS, BadRecord, json_kind, without_text
 from dialtools.corpora.options import EVERY_OTHER, LogOptions
-from dialtools.corpora.replies import branches
+from dialtools.corpora.replies import PROMPT, branches, is_tree, turns_of_tree
 from dialtools.corpora.times import BadTime, seconds
 from dialtools.streams.tally import Tally
 
@@ -79,14 +79,15 @@ class Shaper:
         Raises:
             BadRecord: naming the field, what was expected and what was found.
         """
-        key, said = field_of_turns(record)
+        tree = is_tree(record)
+        key, said = (PROMPT, turns_of_tree(record)) if tree else field_of_turns(record)
         turns, times = self._turns(said, key)
         if not nulls:
             turns = [{k: v for k, v in turn.items() if v is not None} for turn in turns]
         identity, asked = naming(record)
         taken = (key, *asked, *((RESPONSE, "speaker") if key == HISTORY else ()))
         rest = {k: v for k, v in record.items() if k not in taken}
-        sessions = list(self._parts(said, turns, times))
+        sessions = list(self._parts(said, turns, times, tree=tree or self.tree))
         if identity is None and len(sessions) > 1:
             identity = _known_by(turns)
         for number, session in enumerate(sessions, 1):
@@ -98,7 +99,7 @@ class Shaper:
 
     def _turns(self, turns: list[Any], key: str) -> tuple[list[dict[str, Any]], list[float]]:
         """Return the turns that are left, and with a gap the time of each."""
-        chat = key in CHATS and _is_chat([_role(turn) for turn in turns])
+        chat = key in (*CHATS, PROMPT) and _is_chat([_role(turn) for turn in turns])
         kept: list[dict[str, Any]] = []
         times: list[float] = []
         for i, turn in enumerate(turns):
@@ -154,10 +155,10 @@ class Shaper:
         return next((key for key, p in self.patterns.items() if p.fullmatch(name)), None)
 
     def _parts(
-        self, said: list[Any], turns: list[dict[str, Any]], times: list[float]
+        self, said: list[Any], turns: list[dict[str, Any]], times: list[float], *, tree: bool
     ) -> Iterator[list[dict[str, Any]]]:
         """Cut a tree of answers into its branches, and where pauses are too long."""
-        if not self.tree:
+        if not tree:
             yield from self._sessions(turns, times)
             return
         for branch in branches(said, turns):

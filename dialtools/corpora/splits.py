@@ -31,15 +31,8 @@ def rows_by_split(values: Iterable[Any]) -> dict[str, list[int]]:
     """Return the rows of each value in order of first occurrence; those without one are of ""."""
     rows: dict[str, list[int]] = {}
     for row, value in enumerate(values):
-        rows.setdefault(_text(value), []).append(row)
+        rows.setdefault("" if value is None else as_text(value), []).append(row)
     return rows
-
-
-def _text(value: Any) -> str:
-    """Return a value as one types it: true and false as JSON has them, nothing as nothing."""
-    if value is None:
-        return ""
-    return str(value).lower() if isinstance(value, bool) else as_text(value)
 
 
 def rows_of_split(splits: Splits, name: str, *, column: str, where: object) -> Sequence[int]:
@@ -78,7 +71,7 @@ def held_out(names: Iterable[Any], share: float, *, seed: int) -> list[bool]:
     Rows of one name stay together, and which they are does not depend on the rows beside. A row
     without a name stands for itself, by its place.
     """
-    own = (f"row {n}" if name is None else str(name) for n, name in enumerate(names))
+    own = (f"row {n}" if name is None else as_text(name) for n, name in enumerate(names))
     return [share_of(name, seed=seed) < share for name in own]
 
 

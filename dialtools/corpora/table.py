@@ -12,6 +12,7 @@ from dialtools.corpora.by_dialogue import Row, by_dialogue
 from dialtools.corpora.dialogues import DOMAIN, SPEAKER_KEYS, WITHOUT_TEXT, called
 from dialtools.corpora.fields import json_kind
 from dialtools.corpora.likely import flags
+from dialtools.corpora.native.empathetic import COMMA, is_row, with_commas
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.replies import ID, REPLY
 from dialtools.corpora.times import OF_TEXT, BadTime, rank, seconds
@@ -184,7 +185,8 @@ def _turn(row: Mapping[str, Any], columns: Columns, *, keep: bool) -> dict[str, 
     by = _first(row, columns.speakers)
     if by:
         turn["speaker"] = called(row[by])
-    turn["text"] = row.get(columns.text)
+    text = row.get(columns.text)
+    turn["text"] = with_commas(text) if text and COMMA in text and is_row(row) else text
     if columns.order and row.get(columns.order) is not None:
         turn["time"] = row[columns.order]
     named = _first(row, columns.ids)

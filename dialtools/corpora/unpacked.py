@@ -1,11 +1,13 @@
 """Inputs made ready to be read: copies of what is elsewhere, archives of one's own files unpacked.
 
 The files lie in `…/dialtools.unpacked/ARCHIVE/=/NAME`, and are called `ARCHIVE/NAME`, which the
-path tells (`bytesio.as_text`). Archives of a published corpus are read in place.
+path tells (`bytesio.own_name`). Archives of a published corpus are read in place.
 """
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -31,28 +33,49 @@ def at_hand(options: Any, folder: Path) -> Any:
             allow, or has another inside.
     """
     options = remote.at_hand(options, folder)
-    if not isinstance(options, CorpusOptions) or options.from_ in CORPORA:
+    if not isinstance(options, CorpusOptions):
         return options
     copies = copy(options)
-    copies.inputs = tuple(_unpacked(path, folder) for path in options.inputs)
+    copies.inputs = tuple(_unpacked(path, options.from_, folder) for path in options.inputs)
     return copies
 
 
-def _unpacked(path: str, folder: Path) -> str:
-    if not (is_archive(path) and Path(path).is_file()):
-        return path
-    files = Files(path, Policy())
-    try:
-        names = files.names()
-        own = any(map(by_suffix, names))
-        if not own or any(lies_in(files, corpus) for corpus in CORPORA.values()):
+def size(path: str, chosen: str | None) -> int:
+    """Return the bytes of an input as who reads it tells them: of an archive, those of its files.
+
+    Args:
+        chosen: --from.
+
+    Raises:
+        DataError: if it is not there, or is a pipe.
+    """
+    with _own_archive(path, chosen) as files:
+        return files.archived_bytes if files else remote.size(path)
+
+
+def _unpacked(path: str, chosen: str | None, folder: Path) -> str:
+    with _own_archive(path, chosen) as files:
+        if not files:
             return path
         target = place_of_archive(path, folder)
         if not target.exists():  # it may be named twice
-            for name in names:
+            for name in files.names():
                 if is_archive(name):
                     files.fail(name, "an archive in an archive", hint="unpack the outer one")
                 files.unpack(name, target)
         return str(target)
+
+
+@contextmanager
+def _own_archive(path: str, chosen: str | None) -> Generator[Files | None]:
+    """Open an archive of one's own files; None of what is another input."""
+    if chosen in CORPORA or not (is_archive(path) and Path(path).is_file()):
+        yield None
+        return
+    files = Files(path, Policy())
+    try:
+        own = any(map(by_suffix, files.names()))
+        foreign = not own or any(lies_in(files, corpus) for corpus in CORPORA.values())
+        yield None if foreign else files
     finally:
         files.close()

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
+from dialtools.corpora.fields import as_text, is_known
+
 if TYPE_CHECKING:
     from dialtools.streams.vectors import Embeddings
 
@@ -93,4 +95,12 @@ def differing(first: Mapping[str, str], second: Mapping[str, str]) -> list[str] 
 
 
 def _digest(values: Sequence[Any]) -> str:
-    return blake2b(orjson.dumps(list(values), default=str), digest_size=8).hexdigest()
+    told = [_told(value) for value in values]
+    return blake2b(orjson.dumps(told, default=str), digest_size=8).hexdigest()
+
+
+def _told(value: Any) -> Any:
+    """Return a value as every kind of file has it: 1 is 1.0 and "1", and empty is null."""
+    if isinstance(value, bool | int | float | str):
+        return as_text(value) if is_known(value) else None
+    return value

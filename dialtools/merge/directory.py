@@ -19,7 +19,7 @@ from dialtools.merge.options import MergeOptions
 from dialtools.merge.parents import Family, Parent
 from dialtools.merge.tensors import Tensors, write
 from dialtools.options import specs
-from dialtools.streams.bytesio import as_text
+from dialtools.streams.bytesio import own_name
 from dialtools.streams.provenance import (
     SCHEMA,
     argv_of_result,
@@ -116,7 +116,7 @@ def finish(
         "version": __version__,
         "pooling": first.stated.pooling,
         "command": "dialtools merge",
-        "argv": argv_of_result([*map(as_text, sys.argv[1:])], specs(MergeOptions)),
+        "argv": argv_of_result([*map(own_name, sys.argv[1:])], specs(MergeOptions)),
         "options": told,
         "inputs": [describe(path) for path in options.choose_on],
         "start": family.start.content,

@@ -92,7 +92,7 @@ def _row(
         return None
     fields.label(label, name)
     fields.text(text, of_text)
-    return Row(line, str(label), {"text": text.strip()}) if text.strip() else None
+    return Row(line, fields.as_text(label), {"text": text.strip()}) if text.strip() else None
 
 
 def _pairs(rows: Iterator[Row], options: PairOptions, tally: Tally) -> Iterator[dict[str, str]]:

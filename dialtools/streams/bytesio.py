@@ -38,10 +38,10 @@ LONGEST = 200
 
 def display_name(path: str) -> str:
     """Return how messages and records call an input."""
-    return STDIN if path == "-" else as_text(path)
+    return STDIN if path == "-" else own_name(path)
 
 
-def as_text(name: str) -> str:
+def own_name(name: str) -> str:
     """Return the name of a file as text that UTF-8 can hold: other bytes become `\\xff`.
 
     A copy of a remote file (`streams.remote`) is called what it is a copy of, and a file of an
@@ -56,8 +56,8 @@ def as_text(name: str) -> str:
 
 
 def place_of_archive(path: str, folder: Path) -> Path:
-    """Return where below a folder the files of an archive lie, so that `as_text` names both."""
-    called = quote(as_text(path), safe="")
+    """Return where below a folder the files of an archive lie, so that `own_name` names both."""
+    called = quote(own_name(path), safe="")
     parts = (called[at : at + LONGEST] for at in range(0, len(called), LONGEST))
     return folder.joinpath(UNPACKED, *parts, WITHIN)
 

@@ -16,7 +16,7 @@ import orjson
 from dialtools.errors import OutputError
 from dialtools.streams import checksums
 from dialtools.streams.atomic import atomic_file, sync
-from dialtools.streams.bytesio import as_text
+from dialtools.streams.bytesio import own_name
 from dialtools.streams.job import Description, Job
 from dialtools.streams.provenance import companions, digest, read_provenance
 from dialtools.streams.scraps import removed_at_the_end
@@ -113,7 +113,7 @@ def write_beside(final: Path, written: Path, facts: Mapping[str, Any]) -> None:
     Args:
         written: the output's content, which may not have its name yet.
     """
-    output: dict[str, Any] = {"name": as_text(str(final)), "bytes": written.stat().st_size}
+    output: dict[str, Any] = {"name": own_name(str(final)), "bytes": written.stat().st_size}
     output["sha256"] = digest(written)
     if digests := _beside_it(final):
         output["beside"] = digests

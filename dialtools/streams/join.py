@@ -9,7 +9,7 @@ from typing import Any
 from dialtools.advance import Advance
 from dialtools.catalog import load
 from dialtools.errors import ConfigError, DataError
-from dialtools.streams.bytesio import as_text, open_input
+from dialtools.streams.bytesio import open_input, own_name
 from dialtools.streams.formats import FORMATS, input_format
 from dialtools.streams.parts import Whole, telling_beside
 from dialtools.streams.provenance import as_metadata
@@ -26,7 +26,7 @@ def format_of_parts(whole: Whole) -> str:
     first = kinds[whole.paths[0]]
     for path, kind in kinds.items():
         if kind != first:
-            raise DataError(f"is {kind}, other parts are {first}", where=as_text(path))
+            raise DataError(f"is {kind}, other parts are {first}", where=own_name(path))
     return first
 
 

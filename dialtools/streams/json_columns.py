@@ -16,7 +16,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.json as pj
 
-from dialtools.streams import bounds, nesting
+from dialtools.streams import bounds
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.text_columns import is_utf8, one_text
 
@@ -25,6 +25,8 @@ STRIDE = 64
 """Of as many bytes one is looked at: a HUGE number has four such neighbours."""
 WORD = 8
 """Bytes that are counted at once."""
+SCANNED = 1 << 20
+"""Bytes of a line that are looked at together."""
 HUGE = re.compile(rb"[0-9]{309}")
 """A whole number of so many digits is more than any float: no JSON to the careful reader."""
 
@@ -44,7 +46,7 @@ def columns_of_lines(
         return None
     data: bytes = chunk.data
     ends = _ends_of_objects(data)
-    if ends is None or not _begins(data[: ends[0]], begins) or not _parsed_alike(data, ends):
+    if ends is None or not _begins(data, ends[0], begins) or not _parsed_alike(data, ends):
         return None
     try:
         read = pj.ReadOptions(use_threads=False, block_size=len(data) + 1)
@@ -69,9 +71,11 @@ def _ends_of_objects(data: bytes) -> np.ndarray | None:
     return ends if closed and (content[ends[:-1] + 1] == ord("{")).all() else None
 
 
-def _begins(line: bytes, begins: Callable[[dict[str, Any]], bool]) -> bool:
+def _begins(data: bytes, end: int, begins: Callable[[dict[str, Any]], bool]) -> bool:
+    if end > SCANNED:  # it is nearly all there is
+        return True
     try:
-        return begins(orjson.loads(line))
+        return begins(orjson.loads(data[:end]))
     except orjson.JSONDecodeError:
         return False
 
@@ -90,8 +94,8 @@ def _parsed_alike(data: bytes, ends: np.ndarray) -> bool:
         return False
     if _may_be_huge(data) and HUGE.search(data):
         return False
-    starts = np.append(0, ends[:-1])
-    return not any(_is_deep(data[starts[i] : ends[i]]) for i in _of_many_levels(content, starts))
+    starts, whole = np.append(0, ends[:-1]), memoryview(data)
+    return not any(_is_deep(whole[starts[i] : ends[i]]) for i in _of_many_levels(content, starts))
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -126,8 +130,20 @@ def _places(content: np.ndarray, word: bytes) -> np.ndarray:
     return places[content[places + 1] == b]
 
 
-def _is_deep(line: bytes) -> bool:
-    try:
-        return nesting.too_deep(orjson.loads(line))
-    except orjson.JSONDecodeError:
-        return True
+def _is_deep(line: memoryview) -> bool:
+    """Tell whether a line of JSON nests too deep, by its brackets: read, it would be 8 times it."""
+    depth, inside, end = 0, False, 0
+    while end < len(line):
+        start, end = end, end + SCANNED
+        while bytes(line[end - 1 : end]) == b"\\":  # what it escapes is not cut off
+            end += 1
+        piece = bytes(line[start:end]).replace(rb"\\", b"").replace(rb"\"", b"")
+        content = np.frombuffer(piece, np.uint8)
+        within = (np.cumsum(content == ord('"'), dtype=np.uint8) & 1).view(bool) ^ inside
+        opens, closes = ((content | 0x20 == ord(bracket)) & ~within for bracket in "{}")
+        levels = depth + np.cumsum(opens.view(np.int8) - closes.view(np.int8), dtype=np.int32)
+        if levels.max(initial=0) > bounds.most("nesting"):
+            return True
+        if len(levels):
+            depth, inside = int(levels[-1]), bool(within[-1])
+    return False

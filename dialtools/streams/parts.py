@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from dialtools.errors import DataError
 from dialtools.shown import listed
 from dialtools.streams.atomic import witnessed
-from dialtools.streams.bytesio import as_text, refuse_missing
+from dialtools.streams.bytesio import own_name, refuse_missing
 from dialtools.streams.formats import FORMATS, by_suffix
 from dialtools.streams.job import Description, changes
 from dialtools.streams.job_files import BESIDE, beside, job_of_output, write_beside
@@ -127,7 +127,7 @@ def gathered(paths: Sequence[str]) -> Whole:
     for path in unfolded(paths):
         part = part_in(path)
         if part is None:
-            raise DataError("is no part, or has changed since", where=as_text(path), hint=NO_PART)
+            raise DataError("is no part, or has changed since", where=own_name(path), hint=NO_PART)
         parts.append(part)
     return whole(parts, where=None)
 
@@ -144,13 +144,13 @@ def whole(parts: Sequence[Part], *, where: str | None) -> Whole:
     first, *others = completed(parts)
     for part in others:
         if different := str(changes(first.job(), part.job())):
-            message = f"is of another run than {as_text(first.path)}: {different}"
-            raise DataError(message, where=as_text(part.path))
+            message = f"is of another run than {own_name(first.path)}: {different}"
+            raise DataError(message, where=own_name(part.path))
     by_number: dict[int, str] = {}
     for part in parts:
         if other := by_number.get(part.number):
-            message = f"is part {part.number} of {part.of}, and so is {as_text(other)}"
-            raise DataError(message, where=as_text(part.path))
+            message = f"is part {part.number} of {part.of}, and so is {own_name(other)}"
+            raise DataError(message, where=own_name(part.path))
         by_number[part.number] = part.path
     missing = [str(n) for n in range(1, first.of + 1) if n not in by_number]
     if missing:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from contextlib import ExitStack
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -16,13 +17,13 @@ from dialtools.streams.together import before_outputs
 
 
 class Where(NamedTuple):
-    """A place in an input."""
+    """A place in an input; line 0 is the whole of it."""
 
     name: str
     line: int
 
     def __str__(self) -> str:
-        return f"{self.name}:{self.line}"
+        return f"{self.name}:{self.line}" if self.line else self.name
 
 
 class Rejected(NamedTuple):
@@ -43,10 +44,18 @@ class Policy:
     Attributes:
         skipped: records that could not be used.
         blank: lines of plain text that hold nothing, which are no records.
+        tell: gets the line on a file that is left out as a whole.
     """
 
-    def __init__(self, on_error: str = "fail", *, dry: bool = False) -> None:
+    def __init__(
+        self,
+        on_error: str = "fail",
+        *,
+        dry: bool = False,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self.fails = on_error == "fail"
+        self.tell = tell
         self.skipped = self.blank = 0
         word, _, file = on_error.partition("=")
         self.path = Path(file) if word == "quarantine" and not dry else None
@@ -68,15 +77,31 @@ class Policy:
         if self.fails:
             raise DataError(message, where=where, hint=hint)
         self.skipped += 1
+        if not where.line:
+            self.tell(f"{where}: {message}; left out")
         if self.path:
             row = {
                 "file": where.name,
-                "line": where.line,
+                "line": where.line or None,
                 "error": message,
                 "raw": _raw_bytes(raw).decode("utf-8", "replace"),
             }
             with naming(self.path):
                 self._open(self.path).write(orjson.dumps(row) + b"\n")
+
+    @contextmanager
+    def one_of_many(self, *, alone: bool = False) -> Generator[None]:
+        """Read a file of many in this block: if it cannot be read, it is a bad record as a whole.
+
+        Args:
+            alone: it is the only one, so that the run ends.
+        """
+        try:
+            yield
+        except DataError as error:
+            if self.fails or alone:
+                raise
+            self.reject(Where(error.where or "", 0), error.message, b"", error.hint)
 
     def replay(self, rejected: list[Rejected]) -> None:
         """Deal with the bad records that a worker collected."""

@@ -22,7 +22,7 @@ from dialtools import __version__
 from dialtools.catalog import load
 from dialtools.errors import DataError
 from dialtools.options import Spec, settings, specs
-from dialtools.streams.bytesio import as_text, open_file
+from dialtools.streams.bytesio import open_file, own_name
 from dialtools.streams.formats import FORMATS, by_magic
 from dialtools.streams.together import content_of
 
@@ -46,7 +46,7 @@ class Inputs:
     @cached_property
     def _described(self) -> list[dict[str, Any]]:
         return [
-            {"name": as_text(path), "bytes": input_bytes(path)}
+            {"name": own_name(path), "bytes": input_bytes(path)}
             if path in self.unread
             else describe(path)
             for path in self.paths
@@ -129,7 +129,7 @@ def provenance(
         "schema": SCHEMA,
         "version": __version__,
         "command": command,
-        "argv": argv_of_result([*map(as_text, sys.argv[1:])], specs(options.__class__)),
+        "argv": argv_of_result([*map(own_name, sys.argv[1:])], specs(options.__class__)),
         "options": plain_settings(options),
         "inputs": inputs.described(),
         "counts": dict(counts or {}),
@@ -179,7 +179,7 @@ def _of_result(word: str, short: Mapping[str, Spec]) -> tuple[str, bool]:
 
 def describe(path: str) -> dict[str, Any]:
     """Return name, size and digest of an input, of several files over all; of a pipe the name."""
-    file, name = Path(path), as_text(path)
+    file, name = Path(path), own_name(path)
     files = _files(path)
     if file.is_dir():
         return {"name": name, **_of_several({f.relative_to(file).as_posix(): f for f in files})}

@@ -2,7 +2,7 @@
 
 Commands read files on the disk, from several places at once, more than once. So what lies elsewhere
 is copied into a scratch folder, `…/dialtools.remote/s3:/bucket/key`, and is called by its own
-name, which the path of the copy tells (`bytesio.as_text`).
+name, which the path of the copy tells (`bytesio.own_name`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from dialtools.errors import DataError
 from dialtools.shown import first_line
 from dialtools.streams.atomic import atomic_file
-from dialtools.streams.bytesio import NO_HOST, REMOTE, as_text
+from dialtools.streams.bytesio import NO_HOST, REMOTE, own_name
 from dialtools.streams.parts import unfolded
 from dialtools.streams.provenance import input_bytes
 from dialtools.streams.scraps import temporary_folder
@@ -108,7 +108,7 @@ def size(name: str) -> int:
     """
     total = _remote_size(name) if is_remote(name) else input_bytes(name)
     if total is None:
-        raise DataError("no such file or directory", where=as_text(name))
+        raise DataError("no such file or directory", where=own_name(name))
     return total
 
 

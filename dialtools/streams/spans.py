@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from dialtools.errors import DataError
-from dialtools.streams.bytesio import as_text
+from dialtools.streams.bytesio import own_name
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.provenance import input_bytes
 from dialtools.streams.shards import Shard, Span
@@ -45,7 +45,7 @@ def _size(path: str) -> int:
     if size is None:
         there = Path(path).exists()
         what = "--shard reads files, not a pipe" if there else "no such file or directory"
-        raise DataError(what, where=as_text(path))
+        raise DataError(what, where=own_name(path))
     return max(1, size)
 
 

@@ -7,13 +7,15 @@ import sys
 
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dialtools.corpora.block import BLANKS, read_block
 from dialtools.corpora.dialogues import Dialogue
 from dialtools.corpora.flat import FlatTurns
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.read import dialogues
-from dialtools.streams import json_columns
+from dialtools.streams import json_columns, nesting
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.policy import Collecting
 from dialtools.streams.tally import Tally
@@ -165,3 +167,20 @@ def test_other_dialects_are_told_by_their_first_record_not_by_reading_all(first,
 
     monkeypatch.setattr(json_columns.pj, "read_json", read)
     assert read_block(Chunk("x", 1, "jsonl", first + b'\n{"id":"b","turns":[]}\n')) is None
+
+
+TEXTS = st.text(st.sampled_from('a"\\\\[]{}\u00e9'), max_size=6)
+NESTED = st.recursive(
+    TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(NESTED, st.integers(1, 40), st.integers(1, 6))
+def test_how_deep_a_line_nests_is_told_by_its_brackets(value, scanned: int, most: int):
+    line = memoryview(orjson.dumps([value]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_columns, "SCANNED", scanned)
+        patch.setattr(json_columns.bounds, "most", lambda _: most)
+        assert json_columns._is_deep(line) == nesting.too_deep([value])

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from corpora import export_files as exports
 
-from dialtools.corpora.published import corpus_of
+from dialtools.corpora.published import corpus_chunks, corpus_of
+from dialtools.errors import DataError
+from dialtools.streams.policy import Policy
 
 GREETED = [("kim", "hello"), ("lee", "hi kim")]
 PARTY = [("Kim", "see you at ten: ok?\nand bring\nthe tickets"), ("Lee", "happy new year")]
@@ -324,3 +326,68 @@ def test_an_export_that_is_read_as_plain_text_is_told_before_it_is(scripts: Path
 )
 def test_other_logs_are_not_taken_for_exports(put, name: str, content: str):
     assert corpus_of(str(put({name: content}) / name), None) is None
+
+
+TEAMS = {
+    "id": "19:chat",
+    "displayName": "help",
+    "MessageList": [
+        {"messagetype": "Text", "from": "kim", "content": "hello"},
+        "no message",
+        {"messagetype": "Text", "from": "kim", "content": 7},
+        {"messagetype": "Text", "from": "lee", "content": "hi"},
+    ],
+}
+
+
+def test_a_bad_message_of_a_chat_leaves_the_others(read, put, tmp_path: Path):
+    folder = put({"messages.json": {"userId": "8:kim", "conversations": [TEAMS]}})
+    with pytest.raises(DataError, match=r"messages.json:1: messages\[1\]: expected an object"):
+        read(folder, "teams")
+    bad = tmp_path / "bad.jsonl"
+    with Policy(f"quarantine={bad}") as policy:
+        (chunk,) = corpus_chunks(str(folder), "teams", policy)
+    assert (
+        said(chunk.data) == {"19:chat": [("kim", "hello"), ("lee", "hi")]} and policy.skipped == 2
+    )
+    rows = [json.loads(line) for line in bad.read_text().splitlines()]
+    assert [row["error"] for row in rows] == [
+        "messages[1]: expected an object, found a string",
+        "content: expected a string, found a number",
+    ]
+
+
+CHANNEL = {
+    "guild": {"id": "1"},
+    "channel": {"id": "5"},
+    "messages": [{"content": text, "author": {"name": "kim"}} for text in ("hello", "hi")],
+}
+
+
+def test_a_broken_file_of_a_folder_is_told_counted_and_left_out(scripts: Path, put, tmp_path: Path):
+    whole = json.dumps(CHANNEL, indent=1)
+    broken = {
+        "a.json": ("", "an empty file"),
+        "b.json": (whole[:-20], "not JSON: unexpected end of data: "),
+        "d.json": (whole.encode().replace(b"hello", b"h\xe9llo"), "invalid UTF-8 at byte "),
+    }
+    folder = put({"c.json": whole} | {name: content for name, (content, _) in broken.items()})
+    bad, command = tmp_path / "bad.jsonl", [scripts / "dial-pairs", folder, "--from", "discord"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, f"dial-pairs: {folder}/a.json: an empty file\n")
+    done = subprocess.run(
+        [*command, "--on-error", f"quarantine={bad}"], capture_output=True, text=True
+    )
+    assert done.returncode == 3 and '"context":["hello"],"response":"hi"' in done.stdout
+    *told, closing = done.stderr.splitlines()
+    for line, row, (name, (_, reason)) in zip(
+        told, map(json.loads, bad.read_text().splitlines()), broken.items(), strict=True
+    ):
+        assert f"{folder}/{name}" in line and reason in line and line.endswith("; left out")
+        assert row["line"] is None and row["file"].startswith(f"{folder}/{name}")
+    assert "1 pair from 1 dialogue; 3 bad records skipped" in closing
+
+    done = subprocess.run(
+        [scripts / "dial-pairs", "--on-error", "skip", folder / "b.json"], capture_output=True
+    )
+    assert done.returncode == 1  # it is all that was named

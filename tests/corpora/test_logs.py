@@ -533,6 +533,36 @@ def test_rows_that_answer_one_another_are_a_tree_of_dialogues(
     assert ":1: rank: no id of the row, which --reply-column needs\n  --id-column NAME" in said
 
 
+def message(name: str, role: str, text: str | None, *replies: dict) -> dict:
+    return {"message_id": name, "role": role, "text": text, "replies": [*replies]}
+
+
+def test_a_tree_of_messages_in_one_record_is_read_as_its_branches(tmp_path: Path, scripts: Path):
+    thanks = message("d", "prompter", None, message("e", "assistant", "<b>ok</b>"))
+    answers = message("c", "assistant", "no"), message("b", "assistant", "yes", thanks)
+    tree = {"message_tree_id": "t", "prompt": message("a", "prompter", "q", *answers)}
+    other = {"message_tree_id": "u", "prompt": message("x", "", "x")}
+    log = tmp_path / "trees.jsonl"
+    log.write_bytes(orjson.dumps(tree) + b"\n" + orjson.dumps(other))
+
+    records = json_lines(run(scripts, "--kind", "dialogue", "--html", log).stdout.decode())
+    said = {r["id"]: [(t.get("speaker"), t["text"]) for t in r["turns"]] for r in records}
+    assert said == {
+        "t": [("user", "q"), ("system", "no")],
+        "t#2": [("user", "q"), ("system", "yes"), ("system", "ok")],
+        "u": [(None, "x")],
+    }
+    assert [turn["reply_to"] for turn in records[1]["turns"][1:]] == ["a", "d"]
+    for seed in range(4):
+        flags = ["--split", "a=0.5,b=0.5", "--seed", seed, "--overwrite"]
+        run(scripts, *flags, "-o", tmp_path / "{split}.jsonl", log)
+        parts = [(tmp_path / f"{part}.jsonl").read_text() for part in "ab"]
+        assert sorted(part.count('"dialogue_id":"t') for part in parts) == [0, 3]
+    log.write_bytes(orjson.dumps({"prompt": {"text": "q", "replies": [1]}}))
+    bad = run(scripts, log, status=1)
+    assert b"trees.jsonl:1: prompt: expected messages with lists of replies" in bad.stderr
+
+
 @given(st.lists(st.integers(0, 30), max_size=30), st.randoms(), st.sets(st.integers(0, 30)))
 def test_each_turn_of_a_tree_follows_what_it_answers_once(links, random, left_out):
     said = [{"id": str(i), "reply_to": str(above % (i + 1))} for i, above in enumerate(links)]
@@ -898,3 +928,25 @@ def test_a_dialogue_is_known_by_what_logs_call_its_id(scripts: Path, tmp_path: P
     for name in ("t.jsonl", "t.parquet"):
         done = subprocess.run([scripts / "dial-pairs", tmp_path / name], capture_output=True)
         assert orjson.loads(done.stdout)["dialogue_id"] == "7"
+
+
+@pytest.mark.parametrize("kind", ["consecutive", "utterance"])
+def test_a_broken_file_of_a_folder_of_your_own_is_left_out(
+    scripts: Path, tmp_path: Path, kind: str
+):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for name in ("a.jsonl", "d.jsonl"):
+        (folder / name).write_text('{"turns": ["hello", "hi"]}\n')
+    (folder / "b.parquet").write_bytes(b"PAR1")
+    (folder / "c.jsonl.gz").write_bytes(b"\x1f\x8bbroken")
+    options = ["--kind", kind, "--on-error"]
+    failed = run(scripts, *options, "fail", folder, status=1)
+    assert failed.stderr.startswith(f"dial-pairs: {folder}/b.parquet: damaged parquet".encode())
+    done = run(scripts, *options, "skip", folder, status=3)
+    first, second, closing = done.stderr.decode().splitlines()
+    assert f"{folder}/b.parquet: damaged" in first and first.endswith("; left out")
+    assert f"{folder}/c.jsonl.gz: truncated" in second and second.endswith("; left out")
+    assert "2 bad records skipped" in closing
+    assert len(done.stdout.splitlines()) == (2 if kind == "consecutive" else 4)
+    run(scripts, *options, "skip", folder / "a.jsonl", folder / "b.parquet", status=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import tarfile
 import zipfile
@@ -13,8 +14,11 @@ import pytest
 from written import json_value
 
 from dialtools.corpora.catalog import CORPORA
+from dialtools.corpora.published import corpus_chunks
 from dialtools.errors import DataError
+from dialtools.streams.policy import Policy
 
+CASES = Path(__file__).parents[1] / "fuzz/corpora.jsonl"
 SMD = json_value("""
     [{"dialogue": [{"turn": "driver",
         "data": {"end_dialogue": false, "utterance": "where is the next gas station"}},
@@ -159,3 +163,27 @@ def test_every_corpus_can_be_named_and_says_where_it_comes_from(scripts: Path):
         assert callable(reader.raw) and callable(reader.record) and reader.__doc__
         assert listed[name]["licence"] and listed[name]["source"], name
     assert "jsonl" in listed
+
+
+TELL_OF_OTHERS = re.compile(
+    r"CamRest676.json|data_full.json|domains.json|dstc2_(dev|train).flist|dialog_acts.json"
+    r"|(dev|test|train).csv|test_stories.yml"
+)
+"""Files without which the rest cannot be read as it was meant: splits, domains, acts; the only one.
+"""
+EVERY = [json.loads(line) for line in CASES.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("case", EVERY, ids=lambda case: case["corpus"])
+def test_any_broken_file_of_a_corpus_is_left_out_or_named(case, put):
+    for number, broken in enumerate(case["files"] if len(case["files"]) > 1 else ()):
+        folder = put(case["files"] | {broken: b"\x1f\x8bbroken"}, f"corpus{number}")
+        told: list[str] = []
+        policy = Policy("skip", tell=told.append)
+        try:
+            for _ in corpus_chunks(str(folder), case["corpus"], policy):
+                pass
+        except DataError as error:
+            assert TELL_OF_OTHERS.fullmatch(Path(broken).name), error
+            assert error.where == str(folder / broken) or broken == "test_stories.yml"
+        assert all(line.startswith(f"{folder}/{broken}: ") for line in told)

@@ -12,6 +12,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from corpora.broken import broken_files
 from test_task_dialogues import CORPORA as TASK_DIALOGUES
@@ -274,6 +276,29 @@ hit:0_conv:1,2,sentimental,I said "hi_comma_ kim,0,and then?,5|5|5_2|2|5,,a|b_co
 hit:1_conv:2,2,afraid,a dog,4,a dog?,5|5|5_2|2|5,
 hit:1_conv:2,1,afraid,a dog,3,there is one,5|5|5_2|2|5,
 """
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_the_commas_of_copies_of_empathetic_dialogues_are_commas(
+    scripts: Path, tmp_path: Path, kind: str
+):
+    names, *lines = (line.split(",")[:6] for line in EMPATHETIC.splitlines())
+    rows = [dict(zip(names, line, strict=True)) for line in lines]
+    log = tmp_path / f"log.{kind}"
+    if kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), log)
+    else:
+        log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    flags = ["--dialogue-column", "conv_id", "--text-column", "utterance"]
+    run = subprocess.run([scripts / "dial-pairs", *flags, log], capture_output=True, text=True)
+    assert [json.loads(line)["context"] for line in run.stdout.splitlines()] == [
+        ['"hi, kim'],
+        ["a dog?"],
+    ]
+    log.write_text('{"dialogue_id": 1, "text": "a_comma_b"}\n{"dialogue_id": 1, "text": "c"}\n')
+    flags = ["--from", "jsonl", "--dialogue-column", "dialogue_id"]
+    run = subprocess.run([scripts / "dial-pairs", *flags, log], capture_output=True, text=True)
+    assert json.loads(run.stdout)["context"] == ["a_comma_b"]
 
 
 def test_the_commas_of_empathetic_dialogues_are_commas(scripts: Path, read, put):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -61,6 +62,30 @@ def interrupt(installed: Path, minilm: str, folder: Path) -> Callable[..., None]
         process.communicate()
 
     return start
+
+
+@pytest.mark.parametrize("kind", ["zip", "gztar"])
+def test_a_run_over_an_archive_goes_on_where_it_was_killed(
+    installed: Path, minilm: str, run: Run, folder: Path, kind: str
+):
+    (folder / "own").mkdir()
+    for part in range(2):
+        rows = [json.dumps({"id": n, "text": f"{part} to {n}"}) for n in range(200)]
+        (folder / "own" / f"{part}.jsonl").write_text("\n".join(rows) + "\n")
+    archive = Path(shutil.make_archive(str(folder / "own"), kind, folder / "own")).name
+    flags = ("--resume", "--shard-rows", "10", archive)
+    run(*flags, out="whole.parquet")
+    command = [installed / "dial-embed", "--model", minilm, *flags, "-o", "e.parquet"]
+    process = subprocess.Popen(command, cwd=folder, env=ENV, stderr=subprocess.PIPE)
+    until(process, lambda: lines(folder / "e.parquet.partial" / "pieces.jsonl") >= 2)
+    process.kill()
+    process.communicate()
+    run(*flags)
+    assert (folder / "e.parquet").read_bytes() == (folder / "whole.parquet").read_bytes()
+    assert "finished already" in said(run(*flags))
+    (folder / "own" / "0.jsonl").write_text('{"text": "another"}\n')
+    shutil.make_archive(str(folder / "own"), kind, folder / "own")
+    assert f"is finished, of another job: {archive} was" in said(run(*flags, code=1))
 
 
 def said(done: subprocess.CompletedProcess[bytes]) -> str:

@@ -135,6 +135,27 @@ def test_a_job_that_was_killed_does_what_is_missing_when_it_is_run_again(
     assert "part-00001-of-00006.parquet: is of another run: --lower was False, is True" in other
 
 
+@pytest.mark.parametrize("archive", ["own.zip", "own.tar.gz"])
+def test_parts_of_an_archive_are_done_once(cluster: Any, folder: Path, run: Run, archive: str):
+    lines = (folder / "chats.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "own").mkdir(exist_ok=True)
+    for name, part in (("a", lines[:900]), ("b", lines[900:1200]), (".hidden", lines[:9])):
+        (folder / "own" / f"{name}.jsonl").write_bytes(b"".join(part))
+    kind = "zip" if archive.endswith("zip") else "gztar"
+    shutil.make_archive(str(folder / "own"), kind, folder, "own")
+    words = ["dial-pairs", archive, *on_ray(cluster, 2, f"{archive}.d")]
+    run(*words)
+    (folder / f"{archive}.d" / "part-00001-of-00002.parquet").unlink()
+    assert "2 parts; 1 of them done before" in run(*words).stderr
+    run("dialtools", "gather", "-q", f"{archive}.d", "-o", f"{archive}.parquet")
+    run("dial-pairs", archive, "-o", f"{archive}.one.parquet")
+    parts, one = (folder / f"{archive}{end}" for end in (".parquet", ".one.parquet"))
+    assert parts.read_bytes() == one.read_bytes()
+    (folder / "own" / "b.jsonl").unlink()
+    shutil.make_archive(str(folder / "own"), kind, folder, "own")
+    assert "is of another run: " in run(*words, code=1).stderr
+
+
 def test_inputs_and_parts_lie_on_s3_and_every_command_reads_them_there(
     cluster: Any, store: Any, folder: Path, run: Run
 ):

@@ -15,6 +15,7 @@ from scipy import stats
 from score_files import write_npy
 
 from dialtools.chance import sample_of_rows
+from dialtools.corpora.splits import held_out
 from dialtools.errors import ConfigError, DataError, GateError, ModelError
 from dialtools.eval import curve, each, logreg, mixed, prepared, sanity
 from dialtools.eval.episodes import Episodes
@@ -63,6 +64,23 @@ def test_items_are_told_by_the_columns_that_say_what_they_are():
     assert some == item_digests({"text": ["c", "a"], "id": ["z", "x"]}) != every
     assert differing(every, every) == [] and differing(every, {"turn": "1"}) is None
     assert differing(every, {"text": every["text"], "id": "0"}) == ["id"]
+
+
+def test_items_are_the_same_whatever_kind_of_file_their_labels_come_from():
+    of_json, of_csv = [1, 2, None, True], ["1", "2", "", "true"]
+    with_gaps = [1.0, 2.0, float("nan"), True]
+    first, *others = (
+        item_digests({"label": values, "id": values}, also=("label",))
+        for values in (of_json, of_csv, with_gaps)
+    )
+    assert all(other == first for other in others)
+    for apart in ([1, 2, None, False], [1, 2.5, None, True], [1, 2, "None", True]):
+        assert differing(first, item_digests({"label": apart}, also=("label",))) == ["label"]
+    assert hold_out_of([1, 2.0, "3", None]) == hold_out_of(["1", 2, 3.0, None])
+
+
+def hold_out_of(names: list[Any]) -> list[bool]:
+    return [share for seed in range(20) for share in held_out(names, 0.5, seed=seed)]
 
 
 def test_labels_are_texts_and_vectors_of_unit_length_unless_asked_otherwise():
@@ -463,7 +481,7 @@ def test_every_kind_of_each_is_its_statistic():
 def test_classes_of_one_column_or_whether_any_of_several_is_true():
     rows = part(4, qi=[0, "1", False, "No"], hi=["YES", 0, None, True])
     rows.columns["hi"][2] = 0
-    assert classes(rows, ("qi",)) == ["0", "1", "False", "No"]
+    assert classes(rows, ("qi",)) == ["0", "1", "false", "No"]
     assert classes(rows, ("qi", "hi")) == ["true", "true", "false", "true"]
     with pytest.raises(DataError, match="row 2 has no label"):
         classes(part(2, label=["a", None]), ("label",))

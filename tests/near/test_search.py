@@ -78,6 +78,9 @@ def test_a_file_that_tells_no_model_is_searched_with_one_that_is_named(
     assert "--model DIR" in near("search", "t.jsonl", "thanks", code=2).stderr.decode()
     found = rows(near("search", "t.jsonl", "thanks", "--model", model, "-k", 1))
     assert found[0]["id"] == "t2"
+    short = [{"id": "x", "embedding": [1.0, 0.0]}]
+    told = near("search", "short.jsonl", "thanks", "--model", model, code=1, short=short)
+    assert b"search: short.jsonl: vectors of " in told.stderr
     other = tmp_path / "other"
     train("--max-steps", 0, "--seed", 1, "-o", other, pairs)
     told = near("search", embed("t.parquet"), "thanks", "--model", other, code=2).stderr.decode()

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dialtools.corpora.fields import as_text
 from dialtools.pairs.job import input_chunks, mine
 from dialtools.pairs.labels import ring
 from dialtools.pairs.options import PairOptions
@@ -20,7 +21,7 @@ from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
 
 TEXTS = st.sampled_from(["where is it", "Where is it", "lost it", "  ", "hi", "bye", ""])
-LABELS = st.sampled_from(["card", "greet", 7, True, "", None])
+LABELS = st.sampled_from(["card", "greet", 7, 7.0, "7", True, "true", "", None])
 
 
 def mined(rows: list[dict], folder: Path, **options) -> tuple[list[dict], Tally]:
@@ -42,7 +43,7 @@ def test_enough_pairs_a_text_are_every_two_distinct_texts_of_a_label(rows, tmp_p
     texts: dict[str, dict[str, str]] = {}
     for text, label in rows:
         if text.strip() and label not in ("", None):
-            texts.setdefault(str(label), {}).setdefault(text.casefold(), text)
+            texts.setdefault(as_text(label), {}).setdefault(text.casefold(), text)
     expected = {
         (label, frozenset(two))
         for label, said in texts.items()

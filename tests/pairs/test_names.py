@@ -16,7 +16,7 @@ from dialtools.corpora.options import LogOptions
 from dialtools.corpora.shape import Shaper
 from dialtools.freq.places import Places
 from dialtools.pairs.convert import _said, _standing_alone
-from dialtools.roles import UNKNOWN, role_of
+from dialtools.roles import UNKNOWN, USER, role_of
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
 
@@ -50,6 +50,7 @@ def test_a_speaker_without_a_name_is_nobody():
     said = {"text": "a", "speaker": None, "role": "user"}
     assert dialogue({"turns": [said]}).speakers == ["user"]
     assert role_of("") == role_of(" ") == UNKNOWN
+    assert role_of("Prompter") == role_of("user") == USER
     for blank in ("", " ", None):
         beside = {"turns": [{"speaker": blank, "role": "user", "text": "a"}]}
         ((shaped, _),) = Shaper(LogOptions(), Tally())(beside)

@@ -21,10 +21,10 @@ from dialtools.streams.bytesio import (
     REMOTE,
     _damage,
     _File,
-    as_text,
     display_name,
     open_input,
     opened,
+    own_name,
 )
 
 
@@ -174,7 +174,7 @@ def test_an_empty_stdin_is_an_input_if_it_is_a_file(tmp_path: Path, regular: boo
 
 def test_names_are_told_as_text_and_copies_by_what_they_are_copies_of():
     assert (display_name("-"), display_name("a/-"), display_name("é")) == ("<stdin>", "a/-", "é")
-    assert as_text("a\udcffb") == "a\\xffb"
+    assert own_name("a\udcffb") == "a\\xffb"
     home = f"/tmp/dialtools-1-x/{REMOTE}"
     for path, told in (
         (f"{home}/s3:/bucket/a:/b", "s3://bucket/a:/b"),
@@ -184,7 +184,7 @@ def test_names_are_told_as_text_and_copies_by_what_they_are_copies_of():
         (f"{home}/", f"{home}/"),
         (f"x{REMOTE}/s3:/a", f"x{REMOTE}/s3:/a"),
     ):
-        assert as_text(path) == told
+        assert own_name(path) == told
 
 
 def test_little_that_unpacks_to_much_is_held_a_part_at_a_time():

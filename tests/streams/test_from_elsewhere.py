@@ -11,7 +11,7 @@ from pyarrow import fs
 
 from dialtools.errors import DataError
 from dialtools.streams import remote
-from dialtools.streams.bytesio import as_text
+from dialtools.streams.bytesio import own_name
 from dialtools.streams.remote import Place, at_hand, copied, naming_errors, scratch, send, size
 from dialtools.streams.shards import Shard
 
@@ -70,7 +70,7 @@ def test_copies_lie_under_the_names_of_what_they_are_copies_of(there: Path):
         assert local == [
             *(str(there / "a.jsonl"), f"{under}/a.jsonl", f"{under}/in", f"{under}/b.jsonl", "-")
         ]
-        assert as_text(local[2]) == names[1]
+        assert own_name(local[2]) == names[1]
         for path in (local[1], f"{local[2]}/c.jsonl", local[3]):
             assert Path(path).read_bytes() == b"data"
     assert not folder.exists()

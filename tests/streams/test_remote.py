@@ -9,7 +9,7 @@ import pytest
 
 from dialtools.errors import DataError
 from dialtools.streams import remote
-from dialtools.streams.bytesio import as_text
+from dialtools.streams.bytesio import own_name
 from dialtools.streams.remote import at_hand, copied, is_remote, scratch, send, size
 from dialtools.streams.shards import Shard
 
@@ -55,7 +55,7 @@ def test_what_is_elsewhere_is_copied_and_called_by_its_own_name(there: Path):
     with scratch() as folder:
         local = copied(names, folder)
         told = [name.partition("?")[0] for name in names]
-        assert [as_text(path) for path in local] == told and local[1] == here
+        assert [own_name(path) for path in local] == told and local[1] == here
         assert (Path(local[0]) / "b.jsonl").read_bytes() == b"bbbbbb"
         assert Path(local[2]).read_bytes() == b"aaaa" and Path(local[2]).parent != there
     assert not folder.exists()

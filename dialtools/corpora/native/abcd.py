@@ -14,31 +14,40 @@ from typing import Any
 
 from dialtools.corpora.fields import json_kind
 from dialtools.corpora.native.files import SPLITS, Files
-from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, field, known, stated, turn
+from dialtools.corpora.native.raw import (
+    Raw,
+    Unexpected,
+    dialogue,
+    each_file,
+    field,
+    known,
+    stated,
+    turn,
+)
 from dialtools.streams.policy import Where
 
 SPEAKERS = {"customer": "user", "agent": "system", "action": "action"}
 
 
-def raw(files: Files) -> Iterator[Raw]:
+@each_file("abcd_v1.*.json", "abcd_v1.*.json.gz")
+def raw(files: Files, name: str) -> Iterator[Raw]:
     """Yield the conversations of each split.
 
     Raises:
         DataError: if a file is no object of splits, each a list.
     """
-    for name in files.needed("abcd_v1.*.json", "abcd_v1.*.json.gz"):
-        content = files.json(name)
-        if not isinstance(content, dict) or not content.keys() & {"train", "dev", "test"}:
-            kind = json_kind(content)
-            files.fail(name, f"expected an object with train, dev and test, found {kind}")
-        for part, conversations in content.items():
-            if not isinstance(conversations, list):
-                kind = json_kind(conversations)
-                files.fail(name, f"{part}: expected a list of conversations, found {kind}")
-            split = next((split for split, words in SPLITS.items() if part in words), None)
-            place = f"{files.shown(name)}:{part}"
-            for number, conversation in enumerate(conversations, 1):
-                yield Raw(Where(place, number), split, conversation)
+    content = files.json(name)
+    if not isinstance(content, dict) or not content.keys() & {"train", "dev", "test"}:
+        kind = json_kind(content)
+        files.fail(name, f"expected an object with train, dev and test, found {kind}")
+    for part, conversations in content.items():
+        if not isinstance(conversations, list):
+            kind = json_kind(conversations)
+            files.fail(name, f"{part}: expected a list of conversations, found {kind}")
+        split = next((split for split, words in SPLITS.items() if part in words), None)
+        place = f"{files.shown(name)}:{part}"
+        for number, conversation in enumerate(conversations, 1):
+            yield Raw(Where(place, number), split, conversation)
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -18,19 +18,19 @@ from typing import Any
 import orjson
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, Unexpected, field, stated, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, each_file, field, stated, turn
 
 ESCAPES = re.compile(r"\\(.)")
 LONGEST = 1 << 20
 
 
-def raw(files: Files) -> Iterator[Raw]:
+@each_file("qa_*.json", "qa_*.json.gz", "QA*_*.json", "QA*_*.json.gz")
+def raw(files: Files, name: str) -> Iterator[Raw]:
     """Yield each answered question of each line; `more` is the category."""
-    for name in files.needed("qa_*.json", "qa_*.json.gz", "QA*_*.json", "QA*_*.json.gz"):
-        category = PurePosixPath(name).name.partition("_")[2].partition(".")[0]
-        for number, line in files.lines(name):
-            where = files.where(name, number)
-            yield from (Raw(where, None, pair, category) for pair in _pairs(line))
+    category = PurePosixPath(name).name.partition("_")[2].partition(".")[0]
+    for number, line in files.lines(name):
+        where = files.where(name, number)
+        yield from (Raw(where, None, pair, category) for pair in _pairs(line))
 
 
 def _pairs(line: str) -> Iterator[Any]:

@@ -35,20 +35,19 @@ def raw(files: Files) -> Iterator[Raw]:
     for name in files.names(*JSON) or files.needed(*JSON, TAGGED):
         if is_cut and name.endswith(WHOLE):
             continue
-        if name.endswith(TAGGED[1:]):
+        tagged = TAGGED if name.endswith(TAGGED[1:]) else None
+        with files.one_of_many():
+            found = files.lines(name) if tagged else enumerate(_examples(files, name), 1)
             yield from (
-                Raw(files.where(name, n), split_of_name(name), line, TAGGED)
-                for n, line in files.lines(name)
+                Raw(files.where(name, n), split_of_name(name), each, tagged) for n, each in found
             )
-            continue
-        try:
-            examples = field(
-                field(files.json(name), "rasa_nlu_data", dict), "common_examples", list
-            )
-        except Unexpected as error:
-            files.fail(name, str(error))
-        for number, example in enumerate(examples, 1):
-            yield Raw(files.where(name, number), split_of_name(name), example)
+
+
+def _examples(files: Files, name: str) -> list[Any]:
+    try:
+        return field(field(files.json(name), "rasa_nlu_data", dict), "common_examples", list)
+    except Unexpected as error:
+        files.fail(name, str(error))
 
 
 def record(raw: Raw) -> dict[str, Any]:

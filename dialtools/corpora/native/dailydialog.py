@@ -33,8 +33,9 @@ def raw(files: Files) -> Iterator[Raw]:
 
 def _lines(files: Files) -> Iterator[Raw]:
     for name in files.names(*PARTS) or files.needed(WHOLE):
-        split = split_of_name(name)
-        yield from (Raw(files.where(name, n), split, line) for n, line in files.lines(name))
+        with files.one_of_many():
+            split = split_of_name(name)
+            yield from (Raw(files.where(name, n), split, line) for n, line in files.lines(name))
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, field
-from dialtools.corpora.native.talk import BOTS, NOTICES, Talk, documents, known_text, objects
+from dialtools.corpora.native.talk import BOTS, NOTICES, Talk, documents, known_text
 
 SPOKEN = ("Default", "Reply")
 
@@ -25,14 +25,15 @@ def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue; its domain is the channel's name."""
     channel = field(raw.value, "channel", dict, default={})
     talk = Talk()
-    for message in objects(field(raw.value, "messages", list), "messages"):
-        author = field(message, "author", dict, default={})
-        if message.get("type", "Default") not in SPOKEN:
-            talk.leave(NOTICES)
-        elif author.get("isBot") is True:
-            talk.leave(BOTS)
-        else:
-            text = field(message, "content", str, default="")
-            speaker = known_text(author, "nickname", "name", "id")
-            talk.say(speaker, text, time=known_text(message, "timestamp"))
+    for message in talk.objects(field(raw.value, "messages", list), "messages"):
+        with talk.hearing(message):
+            author = field(message, "author", dict, default={})
+            if message.get("type", "Default") not in SPOKEN:
+                talk.leave(NOTICES)
+            elif author.get("isBot") is True:
+                talk.leave(BOTS)
+            else:
+                text = field(message, "content", str, default="")
+                speaker = known_text(author, "nickname", "name", "id")
+                talk.say(speaker, text, time=known_text(message, "timestamp"))
     return talk.record(id=known_text(channel, "id"), domain=known_text(channel, "name"))

@@ -43,13 +43,10 @@ def raw(files: Files) -> Iterator[Raw]:
     for call, name in sorted(
         calls.items(), key=lambda item: (ORDER.get(splits.get(item[0]), len(ORDER)), item)
     ):
-        label = files.beside(name, "label.json")
-        yield Raw(
-            files.where(name, 1),
-            splits.get(call),
-            files.json(name),
-            (call, files.json(label) if label else None),
-        )
+        with files.one_of_many():
+            label = files.beside(name, "label.json")
+            more = (call, files.json(label) if label else None)
+            yield Raw(files.where(name, 1), splits.get(call), files.json(name), more)
 
 
 def _acts(files: Files) -> dict[str, list[str]]:

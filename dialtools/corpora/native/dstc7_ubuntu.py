@@ -17,23 +17,21 @@ from typing import Any
 import orjson
 
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.raw import Raw, Unexpected, field, known, stated, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, each_file, field, known, stated, turn
 
 ANSWERS = "ubuntu_responses_subtask_1.tsv"
 TRUE = "options-for-correct-answers"
 SPEAKERS = {"participant_1": "user", "participant_2": "system"}
 
 
-def raw(files: Files) -> Iterator[Raw]:
+@each_file(*(f"ubuntu_{part}_subtask_1.json" for part in ("train", "dev", "test")))
+def raw(files: Files, name: str) -> Iterator[Raw]:
     """Yield the dialogues of each split; `more` is the response where another file tells it."""
-    for name in files.needed(
-        *(f"ubuntu_{part}_subtask_1.json" for part in ("train", "dev", "test"))
-    ):
-        split = split_of_name(name)
-        answers = _answers(files, name) if split == "test" else {}
-        for number, item in enumerate(_items(files, name), 1):
-            answer = answers.get(str(item.get("example-id"))) if isinstance(item, dict) else None
-            yield Raw(files.where(name, number), split, item, answer)
+    split = split_of_name(name)
+    answers = _answers(files, name) if split == "test" else {}
+    for number, item in enumerate(_items(files, name), 1):
+        answer = answers.get(str(item.get("example-id"))) if isinstance(item, dict) else None
+        yield Raw(files.where(name, number), split, item, answer)
 
 
 def _answers(files: Files, name: str) -> dict[str, str]:

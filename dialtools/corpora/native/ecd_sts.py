@@ -27,9 +27,11 @@ def record(raw: Raw) -> dict[str, Any]:
 def of_lines(files: Files, pattern: str) -> Iterator[Raw]:
     """Yield the lines of the files of a name; the split is that of their folder."""
     for name in files.needed(pattern):
-        yield from (
-            Raw(files.where(name, n), split_of_name(name), line) for n, line in files.lines(name)
-        )
+        with files.one_of_many():
+            yield from (
+                Raw(files.where(name, n), split_of_name(name), line)
+                for n, line in files.lines(name)
+            )
 
 
 def of_line(raw: Raw, read: Callable[[str], dict[str, Any]]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ conversations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import groupby
 from typing import Any
 
@@ -16,6 +16,7 @@ from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, stated, tabl
 
 COLUMNS = ("conv_id", "utterance_idx", "context", "prompt", "speaker_idx", "utterance")
 """Those that are read; some rows have candidates behind them, which the header does not name."""
+COMMA = "_comma_"
 
 
 def raw(files: Files) -> Iterator[Raw]:
@@ -41,5 +42,15 @@ def record(raw: Raw) -> dict[str, Any]:
     return told | stated(situation=_text(situation) or None)
 
 
+def is_row(columns: Collection[str]) -> bool:
+    """Tell whether a row is of a copy of this corpus in another format."""
+    return all(column in columns for column in COLUMNS)
+
+
 def _text(text: str) -> str:
-    return text.replace("_comma_", ",").strip()
+    return with_commas(text).strip()
+
+
+def with_commas(text: str) -> str:
+    """Return a text with its commas."""
+    return text.replace(COMMA, ",")

@@ -18,7 +18,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, NoReturn, cast
@@ -31,7 +31,7 @@ from dialtools.corpora.splits import VALIDATION
 from dialtools.errors import DataError
 from dialtools.shown import first_line
 from dialtools.streams import bounds, exact, full
-from dialtools.streams.bytesio import BOM, as_text, open_input, opened, place_of_archive
+from dialtools.streams.bytesio import BOM, open_input, opened, own_name, place_of_archive
 from dialtools.streams.chunks import decode
 from dialtools.streams.formats import is_archive
 from dialtools.streams.policy import Policy, Where
@@ -75,9 +75,9 @@ class Files:
             self._names = {n: at for n, at in named if self.single or not HIDDEN.search(n)}
         except DAMAGED as error:
             if isinstance(error, OSError) and error.strerror:  # the system's; not gzip's own
-                raise DataError(error.strerror.lower(), where=as_text(path)) from None
+                raise DataError(error.strerror.lower(), where=own_name(path)) from None
             reason = first_line(error).rstrip(":")
-            raise DataError(f"damaged archive: {reason}", where=as_text(path)) from None
+            raise DataError(f"damaged archive: {reason}", where=own_name(path)) from None
 
     def _open(self, path: str) -> dict[str, Any]:
         """Return what each name stands for: a path, or a member of the archive."""
@@ -105,9 +105,15 @@ class Files:
         """Whether the corpus is one file, named by the user."""
         return self._archive is None and not Path(self.path).is_dir()
 
+    @property
+    def archived_bytes(self) -> int:
+        """The bytes of all files of an archive, expanded."""
+        members = self._names.values()
+        return sum(m.file_size if isinstance(m, zipfile.ZipInfo) else m.size for m in members)
+
     def shown(self, name: str) -> str:
         """Return what messages call a file."""
-        return as_text(self.path if self.single else f"{self.path.rstrip('/')}/{name}")
+        return own_name(self.path if self.single else f"{self.path.rstrip('/')}/{name}")
 
     def where(self, name: str, number: int) -> Where:
         """Return what messages call a record of a file."""
@@ -139,8 +145,12 @@ class Files:
             there = ", ".join(list(self._names)[:NAMES_TOLD]) or "nothing"
             more = ", ..." if len(self._names) > NAMES_TOLD else ""
             expected = " or ".join(patterns)
-            raise DataError(f"expected {expected}, found {there}{more}", where=as_text(self.path))
+            raise DataError(f"expected {expected}, found {there}{more}", where=own_name(self.path))
         return matching
+
+    def one_of_many(self) -> AbstractContextManager[None]:
+        """Read one of the files in this block; under --on-error skip a broken one is left out."""
+        return self.policy.one_of_many(alone=self.single)
 
     def beside(self, name: str, other: str) -> str | None:
         """Return the name of a file in the same folder, or None.

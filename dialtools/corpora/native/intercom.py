@@ -13,7 +13,7 @@ from typing import Any
 from dialtools.corpora.markup import seen
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, field, known
-from dialtools.corpora.native.talk import INTERNAL, NOTICES, Talk, documents, known_text, objects
+from dialtools.corpora.native.talk import INTERNAL, NOTICES, Talk, documents, known_text
 
 SPEAKERS = {
     "user": "user",
@@ -37,15 +37,16 @@ def record(raw: Raw) -> dict[str, Any]:
     opening = field(raw.value, "source", dict)
     listed = field(raw.value, PARTS, dict, default={})
     talk = Talk()
-    for part in [opening, *objects(listed.get(PARTS) or [], PARTS)]:
-        text = seen(field(part, "body", str, default=""))
-        if part.get("part_type") in NOTES:
-            talk.leave(INTERNAL)
-        elif not text.strip() and part is not opening:
-            talk.leave(NOTICES)
-        else:
-            author = field(part, "author", dict)
-            role = known(SPEAKERS, author.get("type"), "author: type")
-            time = part.get("created_at", raw.value.get("created_at"))
-            talk.say(role, text, time=time if type(time) in (int, float, str) else None)
+    for part in [opening, *talk.objects(listed.get(PARTS) or [], PARTS)]:
+        with talk.hearing(part):
+            text = seen(field(part, "body", str, default=""))
+            if part.get("part_type") in NOTES:
+                talk.leave(INTERNAL)
+            elif not text.strip() and part is not opening:
+                talk.leave(NOTICES)
+            else:
+                author = field(part, "author", dict)
+                role = known(SPEAKERS, author.get("type"), "author: type")
+                time = part.get("created_at", raw.value.get("created_at"))
+                talk.say(role, text, time=time if type(time) in (int, float, str) else None)
     return talk.record(id=known_text(raw.value, "id"))

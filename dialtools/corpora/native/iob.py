@@ -12,28 +12,28 @@ from itertools import zip_longest
 from typing import Any
 
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.raw import Raw, Unexpected, slot
+from dialtools.corpora.native.raw import Raw, Unexpected, each_file, slot
 
 TEXTS, TAGS, LABELS = "seq.in", "seq.out", "label"
 
 
-def raw(files: Files) -> Iterator[Raw]:
+@each_file(TEXTS)
+def raw(files: Files, texts: str) -> Iterator[Raw]:
     """Yield words, tags and label of each line, the splits one after another.
 
     Raises:
         DataError: if a folder lacks a file, or its files have not the same number of lines.
     """
-    for texts in files.needed(TEXTS):
-        tags, labels = files.beside(texts, TAGS), files.beside(texts, LABELS)
-        if not tags:
-            files.fail(texts, f"no {TAGS} beside it")
-        contents = {name: files.read(name).splitlines() for name in (texts, tags, labels) if name}
-        counts = [f"{name} has {len(lines):,} lines" for name, lines in contents.items()]
-        if len(set(map(len, contents.values()))) > 1:
-            files.fail(texts, ", ".join(counts))
-        folder = texts.removesuffix(TEXTS)
-        for number, row in enumerate(zip(*contents.values(), strict=True), 1):
-            yield Raw(files.where(texts, number), split_of_name(folder), row)
+    tags, labels = files.beside(texts, TAGS), files.beside(texts, LABELS)
+    if not tags:
+        files.fail(texts, f"no {TAGS} beside it")
+    contents = {name: files.read(name).splitlines() for name in (texts, tags, labels) if name}
+    counts = [f"{name} has {len(lines):,} lines" for name, lines in contents.items()]
+    if len(set(map(len, contents.values()))) > 1:
+        files.fail(texts, ", ".join(counts))
+    folder = texts.removesuffix(TEXTS)
+    for number, row in enumerate(zip(*contents.values(), strict=True), 1):
+        yield Raw(files.where(texts, number), split_of_name(folder), row)
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw
+from dialtools.corpora.native.raw import Raw, each_file
 from dialtools.corpora.native.talk import NOTICES, Talk, stem
 
 WEECHAT = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?)\t([^\t]*)\t(.*)")
@@ -48,26 +48,26 @@ class Line(NamedTuple):
     text: str
 
 
-def raw(files: Files) -> Iterator[Raw]:
+@each_file("*.log", "*.weechatlog", "*.txt")
+def raw(files: Files, name: str) -> Iterator[Raw]:
     """Yield the lines of each day; `more` is the log's name, and the day if it is known."""
-    for name in files.needed("*.log", "*.weechatlog", "*.txt"):
-        called, day = stem(name), _named_day(Path(name).name)
-        held: list[Line] = []
-        first = 1
-        for number, text in files.lines(name):
-            changed = ANOTHER_DAY.match(text)
-            dated, line = (_date(changed), None) if changed else _line(text, day)
-            if dated and dated != day:
-                if held:
-                    yield Raw(files.where(name, first), None, held, (called, day))
-                day, held, first = dated, [], number
-            if not changed and line:
-                held.append(line)
-            elif not changed and not text.startswith(("---", "***", "===", "Session ")):
-                reason = "expected a time, and who says what"
-                files.policy.reject(files.where(name, number), reason, text.encode())
-        if held:
-            yield Raw(files.where(name, first), None, held, (called, day))
+    called, day = stem(name), _named_day(Path(name).name)
+    held: list[Line] = []
+    first = 1
+    for number, text in files.lines(name):
+        changed = ANOTHER_DAY.match(text)
+        dated, line = (_date(changed), None) if changed else _line(text, day)
+        if dated and dated != day:
+            if held:
+                yield Raw(files.where(name, first), None, held, (called, day))
+            day, held, first = dated, [], number
+        if not changed and line:
+            held.append(line)
+        elif not changed and not text.startswith(("---", "***", "===", "Session ")):
+            reason = "expected a time, and who says what"
+            files.policy.reject(files.where(name, number), reason, text.encode())
+    if held:
+        yield Raw(files.where(name, first), None, held, (called, day))
 
 
 def _named_day(name: str) -> str | None:

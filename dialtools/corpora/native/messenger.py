@@ -14,7 +14,7 @@ from typing import Any
 
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected, field
-from dialtools.corpora.native.talk import NOTICES, Talk, known_text, objects
+from dialtools.corpora.native.talk import NOTICES, Talk, known_text
 
 
 def raw(files: Files) -> Iterator[Raw]:
@@ -23,13 +23,21 @@ def raw(files: Files) -> Iterator[Raw]:
         files.needed("message_*.json"), lambda name: PurePosixPath(name).parent
     ):
         messages: list[dict[str, Any]] = []
+        latest = None
         for name in sorted(names, key=_number, reverse=True):
-            content = files.json(name)
-            try:
-                messages += objects(field(content, "messages", list), "messages")[::-1]
-            except Unexpected as error:
-                files.fail(name, str(error))
-        yield Raw(files.where(name, 1), None, content, more=messages)
+            with files.one_of_many():
+                content = files.json(name)
+                messages += _messages(files, name, content)
+                latest = Raw(files.where(name, 1), None, content, more=messages)
+        if latest:
+            yield latest
+
+
+def _messages(files: Files, name: str, content: Any) -> list[Any]:
+    try:
+        return field(content, "messages", list)[::-1]
+    except Unexpected as error:
+        files.fail(name, str(error))
 
 
 def _number(name: str) -> int:
@@ -41,13 +49,14 @@ def _number(name: str) -> int:
 def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue; its domain is the chat's title."""
     talk = Talk()
-    for message in raw.more:
+    for message in talk.objects(raw.more, "messages"):
         if "call_duration" in message or message.get("is_unsent") is True:
             talk.leave(NOTICES)
             continue
-        text = _read(field(message, "content", str, default=""))
-        time = field(message, "timestamp_ms", int, default=0) / 1000
-        talk.say(_read(known_text(message, "sender_name") or ""), text, time=time or None)
+        with talk.hearing(message):
+            text = _read(field(message, "content", str, default=""))
+            time = field(message, "timestamp_ms", int, default=0) / 1000
+            talk.say(_read(known_text(message, "sender_name") or ""), text, time=time or None)
     title = _read(known_text(raw.value, "title") or "")
     return talk.record(id=known_text(raw.value, "thread_path", "title"), domain=title or None)
 

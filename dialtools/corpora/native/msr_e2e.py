@@ -17,7 +17,15 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, known, occurrences, turn
+from dialtools.corpora.native.raw import (
+    Raw,
+    Unexpected,
+    dialogue,
+    each_file,
+    known,
+    occurrences,
+    turn,
+)
 
 HEADER = "session.ID"
 SPEAKERS = {"user": "user", "agent": "system"}
@@ -28,23 +36,23 @@ NO_SLOTS = {"greeting", "closing", "other", "result"}
 Row = tuple[int, list[str]]
 
 
-def raw(files: Files) -> Iterator[Raw]:
+@each_file("movie_all.tsv", "restaurant_all.tsv", "taxi_all.tsv")
+def raw(files: Files, name: str) -> Iterator[Raw]:
     """Yield the rows of each session, numbered by the line of the first; `more` is the domain.
 
     Raises:
         DataError: if a file has another header.
     """
-    for name in files.needed("movie_all.tsv", "restaurant_all.tsv", "taxi_all.tsv"):
-        rows: Iterator[Row] = (
-            (n, [_plain(part) for part in line.split("\t")]) for n, line in files.lines(name)
-        )
-        _, header = next(rows, (0, [""]))
-        if header[0] != HEADER:
-            files.fail(name, f"expected a header that begins with {HEADER}, found {header[0]!r}")
-        domain = PurePosixPath(name).name.partition("_")[0]
-        for _, session in groupby(rows, key=lambda row: row[1][0]):
-            held = list(session)
-            yield Raw(files.where(name, held[0][0]), None, held, domain)
+    rows: Iterator[Row] = (
+        (n, [_plain(part) for part in line.split("\t")]) for n, line in files.lines(name)
+    )
+    _, header = next(rows, (0, [""]))
+    if header[0] != HEADER:
+        files.fail(name, f"expected a header that begins with {HEADER}, found {header[0]!r}")
+    domain = PurePosixPath(name).name.partition("_")[0]
+    for _, session in groupby(rows, key=lambda row: row[1][0]):
+        held = list(session)
+        yield Raw(files.where(name, held[0][0]), None, held, domain)
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from dialtools.corpora.native.raw import (
     Raw,
     Unexpected,
     dialogue,
+    each_file,
     field,
     occurrences,
     slot,
@@ -32,21 +33,19 @@ GLUED = re.compile(r"\w[.,?!](?=\s|$)|\b(?!n't\b)\w+'\w")
 """Of texts that are not split into words, where "here," and "don't" are two words each."""
 
 
-def raw(files: Files) -> Iterator[Raw]:
+@each_file("data.json", "train.json", "val.json", "dev.json", "test.json")
+def raw(files: Files, name: str) -> Iterator[Raw]:
     """Yield the dialogues of each file with their names.
 
     Those in neither list are of the training part.
     """
-    for name in files.needed("data.json", "train.json", "val.json", "dev.json", "test.json"):
-        held_out = {
-            line.strip(): split
-            for part, split in _lists(files, name)
-            for _, line in files.lines(part)
-        }
-        content = files.json_object(name, of="dialogues")
-        for number, (identity, item) in enumerate(content.items(), 1):
-            split = held_out.get(identity, "train") if held_out else split_of_name(name)
-            yield Raw(files.where(name, number), split, item, identity)
+    held_out = {
+        line.strip(): split for part, split in _lists(files, name) for _, line in files.lines(part)
+    }
+    content = files.json_object(name, of="dialogues")
+    for number, (identity, item) in enumerate(content.items(), 1):
+        split = held_out.get(identity, "train") if held_out else split_of_name(name)
+        yield Raw(files.where(name, number), split, item, identity)
 
 
 def _lists(files: Files, name: str) -> Iterator[tuple[str, str]]:

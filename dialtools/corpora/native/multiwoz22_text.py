@@ -23,13 +23,13 @@ def raw(files: Files) -> Iterator[Raw]:
     """Yield the lines of each dialogue, and which it is of its split."""
     counted: dict[str | None, int] = {}
     for name in files.needed("*_dialogues_[0-9][0-9][0-9].txt"):
-        split = split_of_name(name)
-        together = groupby(enumerate(files.lines(name)), lambda line: line[1][0] - line[0])
-        for number, (_, group) in enumerate(together, 1):
-            counted[split] = counted.get(split, -1) + 1
-            yield Raw(
-                files.where(name, number), split, [text for _, (_, text) in group], counted[split]
-            )
+        with files.one_of_many():
+            split = split_of_name(name)
+            together = groupby(enumerate(files.lines(name)), lambda line: line[1][0] - line[0])
+            for number, (_, group) in enumerate(together, 1):
+                counted[split] = counted.get(split, -1) + 1
+                texts = [text for _, (_, text) in group]
+                yield Raw(files.where(name, number), split, texts, counted[split])
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.raw import LEFT_OUT, Raw, Unexpected, dialogue, turn
+from dialtools.corpora.native.raw import LEFT_OUT, Raw, Unexpected, dialogue, each_file, turn
 
 LABELS = ("labels", "eval_labels")
 CANDIDATES = "label_candidates"
@@ -31,20 +31,20 @@ FACTS = "personas and facts"
 Example = tuple[int, dict[str, Any]]
 
 
-def raw(files: Files) -> Iterator[Raw]:
+@each_file("*.txt")
+def raw(files: Files, name: str) -> Iterator[Raw]:
     """Yield the examples of each episode, numbered by the line of the first."""
-    for name in files.needed("*.txt"):
-        held: list[Example] = []
-        for number, line in files.lines(name):
-            if held and line.startswith("1 "):
-                yield Raw(files.where(name, held[0][0]), split_of_name(name), held)
-                held = []
-            held.append((number, example(line)))
-            if held[-1][1].get("episode_done") == "True":
-                yield Raw(files.where(name, held[0][0]), split_of_name(name), held)
-                held = []
-        if held:
+    held: list[Example] = []
+    for number, line in files.lines(name):
+        if held and line.startswith("1 "):
             yield Raw(files.where(name, held[0][0]), split_of_name(name), held)
+            held = []
+        held.append((number, example(line)))
+        if held[-1][1].get("episode_done") == "True":
+            yield Raw(files.where(name, held[0][0]), split_of_name(name), held)
+            held = []
+    if held:
+        yield Raw(files.where(name, held[0][0]), split_of_name(name), held)
 
 
 def example(line: str) -> dict[str, Any]:

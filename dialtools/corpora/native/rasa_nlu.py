@@ -26,14 +26,18 @@ def raw(files: Files) -> Iterator[Raw]:
     found = False
     for name, content in parts(files, KEY):
         found = True
-        try:
-            examples = [each for item in listed(content[KEY], KEY) for each in _examples(item)]
-        except Unexpected as error:
-            files.fail(name, str(error))
-        for number, (intent, text) in enumerate(examples, 1):
-            yield Raw(files.where(name, number), split_of_name(name), text, intent)
+        with files.one_of_many():
+            for number, (intent, text) in enumerate(_every(files, name, content), 1):
+                yield Raw(files.where(name, number), split_of_name(name), text, intent)
     if not found:
         files.fail(files.names()[0], f"no file has {KEY}:")
+
+
+def _every(files: Files, name: str, content: dict[str, Any]) -> list[tuple[str, str]]:
+    try:
+        return [each for item in listed(content[KEY], KEY) for each in _examples(item)]
+    except Unexpected as error:
+        files.fail(name, str(error))
 
 
 def _examples(item: Any) -> Iterator[tuple[str, str]]:

@@ -34,18 +34,22 @@ def raw(files: Files) -> Iterator[Raw]:
     found = False
     for name, content in parts(files, *NAMES):
         found = True
-        try:
-            told = [
-                (called, story)
-                for key, called in NAMES.items()
-                for story in objects(listed(content.get(key), key), key)
-            ]
-        except Unexpected as error:
-            files.fail(name, str(error))
-        for number, (called, story) in enumerate(told, 1):
-            yield Raw(files.where(name, number), split_of_name(name), story, (called, texts))
+        with files.one_of_many():
+            for number, (called, story) in enumerate(_stories(files, name, content), 1):
+                yield Raw(files.where(name, number), split_of_name(name), story, (called, texts))
     if not found:
         files.fail(files.names(*YAML)[0], "no file has stories: or rules:")
+
+
+def _stories(files: Files, name: str, content: dict[str, Any]) -> list[tuple[str, Any]]:
+    try:
+        return [
+            (called, story)
+            for key, called in NAMES.items()
+            for story in objects(listed(content.get(key), key), key)
+        ]
+    except Unexpected as error:
+        files.fail(name, str(error))
 
 
 def _responses(responses: Any) -> dict[str, str]:

@@ -37,14 +37,15 @@ def parts(files: Files, *keys: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """
     begins = re.compile(rf"^[\"']?({'|'.join(keys)})[\"']?\s*:".encode(), re.MULTILINE)
     for name in files.needed(*YAML):
-        content = files.read(name)
-        if files.single or begins.search(content):
-            loaded = _loaded(files, name, content)
-            if isinstance(loaded, dict) and not set(keys).isdisjoint(loaded):
-                yield name, loaded
-            elif files.single:
-                found = ", ".join(loaded) if isinstance(loaded, dict) else json_kind(loaded)
-                files.fail(name, f"expected {' or '.join(keys)}, found {found[:80]}")
+        with files.one_of_many():
+            content = files.read(name)
+            if files.single or begins.search(content):
+                loaded = _loaded(files, name, content)
+                if isinstance(loaded, dict) and not set(keys).isdisjoint(loaded):
+                    yield name, loaded
+                elif files.single:
+                    found = ", ".join(loaded) if isinstance(loaded, dict) else json_kind(loaded)
+                    files.fail(name, f"expected {' or '.join(keys)}, found {found[:80]}")
 
 
 def _loaded(files: Files, name: str, content: bytes) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -14,6 +15,9 @@ from dialtools.streams.policy import Where
 NAMES_TOLD = 8
 LEFT_OUT = "left_out"
 """Of a record: what of it is no turn, {reason: number}; it is counted, and taken off."""
+BAD = "bad"
+"""Of a record: what of it cannot be read, with the reason; a bad record each, and taken off."""
+Bad = tuple[str, Any]
 
 
 class Raw(NamedTuple):
@@ -28,6 +32,9 @@ class Raw(NamedTuple):
     split: str | None
     value: Any
     more: Any = None
+
+
+ReadFile = Callable[[Files, str], Iterator[Raw]]
 
 
 class Unexpected(ValueError):
@@ -82,28 +89,45 @@ def known(table: dict[str, str], value: Any, name: str) -> str:
     return table[value]
 
 
+def each_file(*patterns: str) -> Callable[[ReadFile], Callable[[Files], Iterator[Raw]]]:
+    """Make a reader of one file, by its name, one of every file whose name ends like a pattern."""
+
+    def of_all(read: ReadFile) -> Callable[[Files], Iterator[Raw]]:
+        @wraps(read)
+        def raw(files: Files) -> Iterator[Raw]:
+            for name in files.needed(*patterns):
+                with files.one_of_many():
+                    yield from read(files, name)
+
+        return raw
+
+    return of_all
+
+
 def items(files: Files, *patterns: str, what: str = "dialogues") -> Iterator[Raw]:
     """Yield the items of JSON files that are lists, numbered from 1.
 
     The split is that of the file's name.
     """
     for name in files.needed(*patterns):
-        content = files.json(name)
-        if not isinstance(content, list):
-            files.fail(name, f"expected a list of {what}, found {json_kind(content)}")
-        yield from (
-            Raw(files.where(name, n), split_of_name(name), item)
-            for n, item in enumerate(content, 1)
-        )
+        with files.one_of_many():
+            content = files.json(name)
+            if not isinstance(content, list):
+                files.fail(name, f"expected a list of {what}, found {json_kind(content)}")
+            yield from (
+                Raw(files.where(name, n), split_of_name(name), item)
+                for n, item in enumerate(content, 1)
+            )
 
 
 def lines(files: Files, *patterns: str) -> Iterator[Raw]:
     """Yield the records of JSON Lines files; the split is of the file's name."""
     for name in files.needed(*patterns):
-        yield from (
-            Raw(files.where(name, n), split_of_name(name), item)
-            for n, item in files.json_lines(name)
-        )
+        with files.one_of_many():
+            yield from (
+                Raw(files.where(name, n), split_of_name(name), item)
+                for n, item in files.json_lines(name)
+            )
 
 
 def turn(
@@ -174,13 +198,22 @@ def table(
         header: the columns of files that have no header: whose first row is none of these names.
     """
     for name in files.needed(*patterns):
-        names: Sequence[str] = ()
-        for number, fields in files.rows(name, delimiter, quoted=quoted):
-            if not names:
-                names = header if header and not set(header) & set(fields) else fields
-                if names is fields:
-                    continue
-            yield Raw(files.where(name, number), split_of_name(name), fields, names)
+        with files.one_of_many():
+            rows = files.rows(name, delimiter, quoted=quoted)
+            yield from _below(rows, files, name, header)
+
+
+def _below(
+    rows: Iterator[tuple[int, list[str]]], files: Files, name: str, header: Sequence[str]
+) -> Iterator[Raw]:
+    """Yield the rows below a header."""
+    names: Sequence[str] = ()
+    for number, fields in rows:
+        if not names:
+            names = header if header and not set(header) & set(fields) else fields
+            if names is fields:
+                continue
+        yield Raw(files.where(name, number), split_of_name(name), fields, names)
 
 
 def columns(raw: Raw) -> dict[str, str]:

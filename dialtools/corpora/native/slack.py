@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from dialtools.corpora.fields import json_kind
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, Unexpected, field
-from dialtools.corpora.native.talk import BOTS, NOTICES, Talk, known_text, objects, stem
+from dialtools.corpora.native.raw import Raw, field
+from dialtools.corpora.native.talk import BOTS, NOTICES, Talk, known_text, stem
 
 DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json"
 SPOKEN = (None, "me_message", "thread_broadcast", "file_share", "file_comment")
@@ -32,40 +33,51 @@ def raw(files: Files) -> Iterator[Raw]:
         for name in names:
             day = stem(name)
             where = files.where(name, 1)
-            rest: list[dict[str, Any]] = []
-            for message in _messages(files, name):
-                root = message.get("thread_ts")
-                if not isinstance(root, str):
-                    rest.append(message)
-                    continue
-                told = Raw(where, None, [], (f"{channel}/{root}", users))
-                threads.setdefault(root, told).value.append(message)
+            rest: list[Any] = []
+            with files.one_of_many():
+                for message in _messages(files, name):
+                    root = _root(message)
+                    told = Raw(where, None, [], (f"{channel}/{root}", users))
+                    (threads.setdefault(root, told).value if root else rest).append(message)
             if rest:
                 yield Raw(where, None, rest, (f"{channel}/{day}", users))
         yield from threads.values()
+
+
+def _root(message: Any) -> str | None:
+    """Return the time of the message that a thread began with."""
+    root = message.get("thread_ts") if isinstance(message, dict) else None
+    return root if isinstance(root, str) else None
 
 
 def _channel(name: str) -> str:
     return name.split("/")[-2] if "/" in name else ""
 
 
-def _messages(files: Files, name: str) -> list[dict[str, Any]]:
-    try:
-        return objects(files.json(name), "messages")
-    except Unexpected as error:
-        files.fail(name, str(error))
+def _messages(files: Files, name: str) -> list[Any]:
+    content = files.json(name)
+    if not isinstance(content, list):
+        files.fail(name, f"messages: expected a list, found {json_kind(content)}")
+    return content
 
 
 def _users(files: Files) -> dict[str, str]:
     """Return what users are called, by id."""
     names: dict[str, str] = {}
     for name in [] if files.single else files.names("users.json"):
-        for user in _messages(files, name):
+        with files.one_of_many():
+            names |= _names(_messages(files, name))
+    return names
+
+
+def _names(users: list[Any]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for user in users:
+        if isinstance(user, dict) and isinstance(user.get("id"), str):
             profile = user.get("profile")
             shown = profile if isinstance(profile, dict) else {}
             called = known_text(shown, "display_name", "real_name") or known_text(user, "name")
-            if called and isinstance(user.get("id"), str):
-                names[user["id"]] = called
+            names |= {user["id"]: called} if called else {}
     return names
 
 
@@ -73,7 +85,7 @@ def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue; its domain is the channel."""
     name, users = raw.more
     talk = Talk()
-    for message in raw.value:
+    for message in talk.objects(raw.value, "messages"):
         if message.get("type") != "message" or message.get("user") == "USLACKBOT":
             talk.leave(NOTICES)
         elif message.get("subtype") == "bot_message" or message.get("bot_id"):
@@ -81,8 +93,9 @@ def record(raw: Raw) -> dict[str, Any]:
         elif message.get("subtype") not in SPOKEN:
             talk.leave(NOTICES)
         else:
-            text = _plain(field(message, "text", str, default=""), users)
-            talk.say(_speaker(message, users), text, time=known_text(message, "ts"))
+            with talk.hearing(message):
+                text = _plain(field(message, "text", str, default=""), users)
+                talk.say(_speaker(message, users), text, time=known_text(message, "ts"))
     return talk.record(id=name.strip("/"), domain=name.split("/")[0] or None)
 
 

@@ -11,7 +11,7 @@ trained on these. Beside a full file the smaller one is not read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dialtools.corpora.fields import json_kind
@@ -32,18 +32,17 @@ def raw(files: Files) -> Iterator[Raw]:
         part = TRAIN.fullmatch(name)
         if part and f"{part[1]}_full.json" in names:
             continue
-        content = files.json(name, encoding="latin-1")
-        if not isinstance(content, dict) or not all(
-            isinstance(rows, list) for rows in content.values()
-        ):
-            files.fail(
-                name, f"expected an object of an intent's utterances, found {json_kind(content)}"
-            )
-        seen = 0
-        for intent, rows in content.items():
-            for number, row in enumerate(rows, seen + 1):
+        with files.one_of_many():
+            rows = ((intent, row) for intent, rows in _intents(files, name) for row in rows)
+            for number, (intent, row) in enumerate(rows, 1):
                 yield Raw(files.where(name, number), split_of_name(name), row, intent)
-            seen += len(rows)
+
+
+def _intents(files: Files, name: str) -> Iterable[tuple[str, list[Any]]]:
+    content = files.json(name, encoding="latin-1")
+    if isinstance(content, dict) and all(isinstance(rows, list) for rows in content.values()):
+        return content.items()
+    files.fail(name, f"expected an object of an intent's utterances, found {json_kind(content)}")
 
 
 def record(raw: Raw) -> dict[str, Any]:

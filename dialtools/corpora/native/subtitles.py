@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, Unexpected
+from dialtools.corpora.native.raw import Raw, Unexpected, each_file
 from dialtools.corpora.native.talk import Talk, stem
 from dialtools.corpora.plain import MOST, SEVERAL, SPOKEN
 from dialtools.streams.chunks import decode
@@ -31,11 +31,11 @@ Cue = tuple[float, str]
 """When it begins, in seconds, and what stands there."""
 
 
-def raw(files: Files) -> Iterator[Raw]:
+@each_file("*.vtt", "*.srt")
+def raw(files: Files, name: str) -> Iterator[Raw]:
     """Yield the cues of each file; `more` is its name."""
-    for name in files.needed("*.vtt", "*.srt"):
-        cues = [cue for block in _blocks(files, name) if (cue := _cue(block))]
-        yield Raw(files.where(name, 1), None, cues, stem(name))
+    cues = [cue for block in _blocks(files, name) if (cue := _cue(block))]
+    yield Raw(files.where(name, 1), None, cues, stem(name))
 
 
 def _blocks(files: Files, name: str) -> Iterator[list[str]]:

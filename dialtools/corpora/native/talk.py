@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from dialtools.corpora.dialogues import WITHOUT_TEXT
-from dialtools.corpora.fields import json_kind
+from dialtools.corpora.fields import BadRecord, json_kind
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import LEFT_OUT, Raw, Unexpected, lines, stated
+from dialtools.corpora.native.raw import BAD, LEFT_OUT, Bad, Raw, Unexpected, lines, stated
 from dialtools.errors import DataError
+from dialtools.streams import exact
 
 NOTICES = "notices"
 BOTS = "turns of bots"
@@ -24,6 +28,7 @@ class Talk:
     def __init__(self) -> None:
         self.turns: list[dict[str, Any]] = []
         self.left_out: Counter[str] = Counter()
+        self.bad: list[Bad] = []
 
     def say(self, speaker: str | None, text: str, **facts: Any) -> None:
         """Add a turn, unless its text is blank; facts that are None are not known."""
@@ -36,10 +41,33 @@ class Talk:
         """Count what is no turn."""
         self.left_out[reason] += 1
 
+    def objects(self, value: Any, name: str) -> list[dict[str, Any]]:
+        """Return the objects of a list of messages; what is none is a bad record of its own.
+
+        Raises:
+            Unexpected: if it is no list.
+        """
+        if not isinstance(value, list):
+            raise Unexpected(f"{name}: expected a list, found {json_kind(value)}")
+        for i, item in enumerate(value):
+            if not isinstance(item, dict):
+                found = f"{name}[{i}]: expected an object, found {json_kind(item)}"
+                self.bad.append((found, item))
+        return [item for item in value if isinstance(item, dict)]
+
+    @contextmanager
+    def hearing(self, message: dict[str, Any]) -> Generator[None]:
+        """Read a message in this block; one of another layout is a bad record of its own."""
+        try:
+            yield
+        except (Unexpected, BadRecord) as error:
+            self.bad.append((str(error), message))
+
     def record(self, **facts: Any) -> dict[str, Any]:
         """Return the dialogue; facts that are None are left out."""
         record = stated(**facts) | {"turns": self.turns}
-        return record | ({LEFT_OUT: dict(self.left_out)} if self.left_out else {})
+        record |= {LEFT_OUT: dict(self.left_out)} if self.left_out else {}
+        return record | ({BAD: self.bad} if self.bad else {})
 
 
 def documents(files: Files, *patterns: str, within: str = "") -> Iterator[Raw]:
@@ -48,15 +76,28 @@ def documents(files: Files, *patterns: str, within: str = "") -> Iterator[Raw]:
     A file holds one, a list of them, an object that has the list under `within`, or one a line.
     """
     for name in files.needed(*patterns):
-        try:
-            content = files.json(name)
-        except DataError:
-            yield from lines(files, name)
-            continue
-        if isinstance(content, dict) and isinstance(content.get(within), list):
-            content = content[within]
-        found = content if isinstance(content, list) else [content]
-        yield from (Raw(files.where(name, n), None, item) for n, item in enumerate(found, 1))
+        with files.one_of_many():
+            try:
+                content = files.json(name)
+            except DataError:
+                if not _is_of_lines(files, name):
+                    raise
+                yield from lines(files, name)
+                continue
+            if isinstance(content, dict) and isinstance(content.get(within), list):
+                content = content[within]
+            found = content if isinstance(content, list) else [content]
+            yield from (Raw(files.where(name, n), None, item) for n, item in enumerate(found, 1))
+
+
+def _is_of_lines(files: Files, name: str) -> bool:
+    """Tell whether a file has an object a line: by its name, or as its first line is one."""
+    if name.removesuffix(".gz").removesuffix(".zst").endswith((".jsonl", ".ndjson")):
+        return True
+    try:
+        return isinstance(exact.loads(files.read(name).lstrip().partition(b"\n")[0]), dict)
+    except orjson.JSONDecodeError:
+        return False
 
 
 def objects(value: Any, name: str) -> list[dict[str, Any]]:

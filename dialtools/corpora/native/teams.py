@@ -43,7 +43,7 @@ def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue; its domain is the chat's name."""
     name, called = raw.more
     talk = Talk()
-    messages = objects(raw.value, "messages")
+    messages = talk.objects(raw.value, "messages")
     for message in sorted(messages, key=lambda m: known_text(m, *TIMES) or ""):
         who, bot = _speaker(message.get("from"))
         if known_text(message, *KINDS) not in SPOKEN:
@@ -51,7 +51,8 @@ def record(raw: Raw) -> dict[str, Any]:
         elif bot:
             talk.leave(BOTS)
         else:
-            talk.say(who, _text(message), time=known_text(message, *TIMES))
+            with talk.hearing(message):
+                talk.say(who, _text(message), time=known_text(message, *TIMES))
     return talk.record(id=name, domain=called)
 
 

@@ -11,21 +11,21 @@ from typing import Any
 
 from dialtools.corpora.fields import json_kind
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, Unexpected, field
+from dialtools.corpora.native.raw import Raw, Unexpected, each_file, field
 from dialtools.corpora.native.talk import NOTICES, Talk, known_text, objects
 
 LISTS = ("chats", "left_chats")
 
 
-def raw(files: Files) -> Iterator[Raw]:
+@each_file("result.json")
+def raw(files: Files, name: str) -> Iterator[Raw]:
     """Yield the chats."""
-    for name in files.needed("result.json"):
-        content = files.json(name)
-        try:
-            chats = _chats(content)
-        except Unexpected as error:
-            files.fail(name, str(error))
-        yield from (Raw(files.where(name, n), None, chat) for n, chat in enumerate(chats, 1))
+    content = files.json(name)
+    try:
+        chats = _chats(content)
+    except Unexpected as error:
+        files.fail(name, str(error))
+    yield from (Raw(files.where(name, n), None, chat) for n, chat in enumerate(chats, 1))
 
 
 def _chats(content: Any) -> list[dict[str, Any]]:
@@ -38,12 +38,13 @@ def _chats(content: Any) -> list[dict[str, Any]]:
 def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue; its domain is the chat's name."""
     talk = Talk()
-    for message in objects(field(raw.value, "messages", list), "messages"):
+    for message in talk.objects(field(raw.value, "messages", list), "messages"):
         if message.get("type") != "message":
             talk.leave(NOTICES)
             continue
         speaker = known_text(message, "from", "from_id")
-        talk.say(speaker, _text(message.get("text", "")), time=known_text(message, "date"))
+        with talk.hearing(message):
+            talk.say(speaker, _text(message.get("text", "")), time=known_text(message, "date"))
     return talk.record(id=known_text(raw.value, "id"), domain=known_text(raw.value, "name"))
 
 

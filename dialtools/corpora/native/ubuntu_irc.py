@@ -15,35 +15,35 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.raw import Raw, Unexpected, stated, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, each_file, stated, turn
 
 LOG, LINKS = ".ascii.txt", ".annotation.txt"
 MESSAGE = re.compile(r"\[\d\d:\d\d\] <([^>]*)> (.*)")
 LONGEST = 10
 
 
-def raw(files: Files) -> Iterator[Raw]:
+@each_file(f"*{LOG}")
+def raw(files: Files, name: str) -> Iterator[Raw]:
     """Yield the chain of messages that ends with each response; `more` is its id.
 
     Raises:
         DataError: if a log has no annotation beside it, or that is none.
     """
-    for name in files.needed(f"*{LOG}"):
-        links = files.beside(name, name.split("/")[-1].removesuffix(LOG) + LINKS)
-        if links is None:
-            files.fail(name, f"no {LINKS} beside it")
-        messages = {
-            n - 1: message
-            for n, line in files.lines(name)
-            if (message := MESSAGE.fullmatch(line.rstrip("\r")))
-        }
-        parents = _parents(files, links)
-        stem = name.split("/")[-1].removesuffix(LOG)
-        for at in sorted(parents.keys() & messages.keys()):
-            chain = [messages[n] for n in _before(at, parents) if n in messages][:LONGEST]
-            if chain:
-                spoken = [message.groups() for message in (*reversed(chain), messages[at])]
-                yield Raw(files.where(name, at + 1), split_of_name(name), spoken, f"{stem}#{at}")
+    links = files.beside(name, name.split("/")[-1].removesuffix(LOG) + LINKS)
+    if links is None:
+        files.fail(name, f"no {LINKS} beside it")
+    messages = {
+        n - 1: message
+        for n, line in files.lines(name)
+        if (message := MESSAGE.fullmatch(line.rstrip("\r")))
+    }
+    parents = _parents(files, links)
+    stem = name.split("/")[-1].removesuffix(LOG)
+    for at in sorted(parents.keys() & messages.keys()):
+        chain = [messages[n] for n in _before(at, parents) if n in messages][:LONGEST]
+        if chain:
+            spoken = [message.groups() for message in (*reversed(chain), messages[at])]
+            yield Raw(files.where(name, at + 1), split_of_name(name), spoken, f"{stem}#{at}")
 
 
 def _parents(files: Files, name: str) -> dict[int, int]:

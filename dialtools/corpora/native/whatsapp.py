@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from dialtools.corpora.dialogues import WITHOUT_TEXT
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, Unexpected
+from dialtools.corpora.native.raw import Raw, Unexpected, each_file
 from dialtools.corpora.native.talk import NOTICES, Talk, stem
 
 MESSAGE = re.compile(
@@ -60,25 +60,25 @@ class Message(NamedTuple):
     rest: str
 
 
-def raw(files: Files) -> Iterator[Raw]:
+@each_file("*WhatsApp*.txt", "_chat.txt")
+def raw(files: Files, name: str) -> Iterator[Raw]:
     """Yield the chats; `more` is the name."""
-    for name in files.needed("*WhatsApp*.txt", "_chat.txt"):
-        messages: list[Message] = []
-        more: list[list[str]] = []  # the lines that go on with each
-        for number, line in files.lines(name):
-            if match := MESSAGE.fullmatch(line):
-                messages.append(_message(match))
-                more.append([])
-            elif messages:
-                more[-1].append(line)
-            else:
-                reason = "expected a message with date and time"
-                files.policy.reject(files.where(name, number), reason, line.encode())
-        messages = [
-            message._replace(rest="\n".join([message.rest, *lines]))
-            for message, lines in zip(messages, more, strict=True)
-        ]
-        yield Raw(files.where(name, 1), None, messages, _called(files, name))
+    messages: list[Message] = []
+    more: list[list[str]] = []  # the lines that go on with each
+    for number, line in files.lines(name):
+        if match := MESSAGE.fullmatch(line):
+            messages.append(_message(match))
+            more.append([])
+        elif messages:
+            more[-1].append(line)
+        else:
+            reason = "expected a message with date and time"
+            files.policy.reject(files.where(name, number), reason, line.encode())
+    messages = [
+        message._replace(rest="\n".join([message.rest, *lines]))
+        for message, lines in zip(messages, more, strict=True)
+    ]
+    yield Raw(files.where(name, 1), None, messages, _called(files, name))
 
 
 def _called(files: Files, name: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from dialtools.corpora.markup import seen
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected, field
-from dialtools.corpora.native.talk import INTERNAL, Talk, documents, known_text, objects
+from dialtools.corpora.native.talk import INTERNAL, Talk, documents, known_text
 
 
 def raw(files: Files) -> Iterator[Raw]:
@@ -27,15 +27,16 @@ def record(raw: Raw) -> dict[str, Any]:
     if not isinstance(ticket, dict) or not {"comments", "description"} & ticket.keys():
         raise Unexpected("expected a ticket with 'comments' or a 'description'")
     requester = _person(ticket, "requester")
-    comments = objects(ticket.get("comments") or [], "comments")
     talk = Talk()
+    comments = talk.objects(ticket.get("comments") or [], "comments")
     for comment in comments:
         author = _person(comment, "author")
         if comment.get("public") is False:
             talk.leave(INTERNAL)
         else:
             role = None if author is None else "user" if author == requester else "system"
-            talk.say(role, _text(comment), time=known_text(comment, "created_at"))
+            with talk.hearing(comment):
+                talk.say(role, _text(comment), time=known_text(comment, "created_at"))
     if not comments:
         opened = known_text(ticket, "created_at")
         talk.say("user", field(ticket, "description", str, default=""), time=opened)

@@ -169,7 +169,7 @@ def _places(part: Embeddings) -> list[tuple[str, int]]:
     places: dict[tuple[str, int], None] = {}
     dialogues = part.column("dialogue_id", fields.label)
     for dialogue, turn in zip(dialogues, part.column("turn", fields.place), strict=True):
-        place = str(dialogue), turn
+        place = fields.as_text(dialogue), turn
         if place in places:
             raise DataError(f"dialogue {dialogue} has turn {turn} twice", where=part.name)
         places[place] = None
