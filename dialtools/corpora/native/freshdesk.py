@@ -12,7 +12,7 @@ from typing import Any
 from dialtools.corpora.markup import seen
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected, field
-from dialtools.corpora.native.talk import INTERNAL, Talk, documents, known_text, objects
+from dialtools.corpora.native.talk import INTERNAL, Talk, documents, known_text
 
 
 def raw(files: Files) -> Iterator[Raw]:
@@ -27,10 +27,11 @@ def record(raw: Raw) -> dict[str, Any]:
         raise Unexpected("expected a ticket with 'conversations' or a 'description'")
     talk = Talk()
     talk.say("user", _text(ticket, "description"), time=known_text(ticket, "created_at"))
-    for message in objects(ticket.get("conversations") or [], "conversations"):
+    for message in talk.objects(ticket.get("conversations") or [], "conversations"):
         if message.get("private") is True:
             talk.leave(INTERNAL)
-        else:
+            continue
+        with talk.hearing(message):
             role = "user" if field(message, "incoming", bool, default=False) else "system"
             talk.say(role, _text(message, "body"), time=known_text(message, "created_at"))
     return talk.record(id=known_text(ticket, "id"), subject=known_text(ticket, "subject"))
