@@ -396,3 +396,12 @@ def test_the_best_number_is_found_where_scores_rise_and_fall(
 
     assert best_count(low, low + width, score) == top
     assert len(tried) == len(set(tried)) <= 40
+
+
+def test_a_number_that_gives_a_single_cluster_is_not_the_best():
+    # five directions at right angles, and one beside the last: up to 5, all join at one distance
+    x = np.eye(6, dtype=np.float32)[[0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 4]]
+    x[-2:, 5] = 0.1
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    asked = ClusterOptions(method="agglomerative", linkage="complete", clusters="2-10")
+    assert len(methods.find(x, asked, seed=0)) == 5
