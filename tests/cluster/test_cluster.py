@@ -358,6 +358,10 @@ def test_what_cannot_be_clustered_is_one_line(
             ["--method", "agglomerative", "--linkage", "ward", "--distance", 0.5],
             "--distance is of cosines, which --linkage ward does not join by",
         ),
+        (
+            ["--method", "agglomerative", "--clusters", 7, "--distance", 0.5],
+            "--clusters has no meaning beside --distance",
+        ),
         (["--min-samples", 3], "--min-samples goes with --method hdbscan"),
         (["--table", "--to", "parquet"], "--to parquet is for rows, whose place --table takes"),
         (["--table", "--keep", "all"], "--keep is for rows, whose place --table takes"),
