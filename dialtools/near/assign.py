@@ -14,9 +14,10 @@ from dialtools.errors import DataError
 from dialtools.metrics.classify import threshold_at_precision, threshold_at_recall
 from dialtools.near.assign_options import RECALL, AssignOptions
 from dialtools.near.router import ALWAYS, NEVER, Router
-from dialtools.near.rows import scalars, usual
+from dialtools.near.rows import usual
 from dialtools.near.unlabelled import refined
 from dialtools.shown import listed
+from dialtools.streams.carried import scalars
 from dialtools.streams.making import one_space
 from dialtools.streams.tally import anew, counted
 from dialtools.streams.vector_files import embedding_parts, read_embeddings

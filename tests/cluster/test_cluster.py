@@ -8,6 +8,7 @@ import os
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -269,6 +270,22 @@ def test_columns_give_columns_with_what_made_them(cluster: Run, tmp_path: Path):
     assert told["counts"] == {"rows": 29, "clusters": 3, "noise": 0}
     streamed = pa.ipc.open_stream(tmp_path / "out.arrows").read_all()
     assert streamed.to_pylist() == table.to_pylist()
+
+
+def test_prices_and_nanoseconds_go_along_into_a_table(
+    scripts: Path, environment: dict[str, str], tmp_path: Path
+):
+    own = {
+        "price": pa.array([None, *[Decimal("1.50")] * (len(ROWS) - 1)]),
+        "at": pa.array(range(len(ROWS)), pa.timestamp("ns")),
+    }
+    vectors = pa.array([row["embedding"] for row in ROWS], pa.list_(pa.float32(), 5))
+    pq.write_table(pa.table({**own, "embedding": vectors}), tmp_path / "v.parquet")
+    line = [str(scripts / "dialtools"), "cluster", "--clusters", "3", "--keep", "all"]
+    line += ["v.parquet", "-o", "out.parquet"]
+    subprocess.run(line, check=True, env=environment, cwd=tmp_path, timeout=300)
+    told = pq.read_table(tmp_path / "out.parquet").to_pydict()
+    assert {name: told[name] for name in own} == {n: c.to_pylist() for n, c in own.items()}
 
 
 def test_rows_without_ids_and_texts_are_told_by_their_number(cluster: Run):
