@@ -19,8 +19,11 @@ from hypothesis import strategies as st
 from near.conftest import Near, at, rows
 from pair_corpus import as_lines
 
+from dialtools.advance import silent
 from dialtools.errors import DataError
+from dialtools.metrics.unit_vectors import UnitVectors
 from dialtools.near import find, groups, neighbors
+from dialtools.near.approximate import Graph
 from dialtools.near.neighbors import Join
 from dialtools.near.options import NeighborOptions
 from dialtools.near.rows import Rows, columns_of, told
@@ -227,6 +230,17 @@ def test_a_graph_finds_most_and_tells_how_many(near: Near):
     both = set(exact.stdout.splitlines()) & set(done.stdout.splitlines())
     assert 0.9 < recall <= 1 and len(both) > 0.9 * 900
     assert done.stdout == near("neighbors", "m.jsonl", "-k", 3, "--approximate").stdout
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_what_no_path_of_a_graph_leads_to_is_no_neighbour():
+    pytest.importorskip("usearch", reason="needs the extra dialtools[ann]")
+    draw = np.random.default_rng(0)
+    among = UnitVectors()
+    among.add_distinct(np.eye(8)[draw.integers(0, 8, 1000)] + draw.normal(size=(1000, 8)) * 1e-4)
+    graph = Graph(among, count=1000, floor=-np.inf, seed=0)
+    number, cosine = graph(among.rows[:5], silent)
+    assert np.isfinite(cosine[number >= 0]).all()
 
 
 # the search
