@@ -100,7 +100,7 @@ def read(options: RouteOptions) -> Routed:
     records = read_records(options.files, format=options.from_, policy=Policy())
     for where, record in islice(records, options.limit):
         names |= dict.fromkeys(record)
-        met |= {str(record.get(side)) for side in sides.values()} & {*options.none}
+        met |= {fields.as_text(record.get(side)) for side in sides.values()} & {*options.none}
         try:
             own, given = (_class(record, side, options) for side in sides.values())
         except BadRecord as error:
@@ -123,7 +123,7 @@ def read(options: RouteOptions) -> Routed:
 def _class(record: Mapping[str, Any], name: str, options: RouteOptions) -> str | None:
     """Return the class that a column holds, "" if that is none; None if nothing is known."""
     value = record.get(name)
-    if value is None or value == "":
+    if not fields.is_known(value):
         return None
     fields.label(value, name)
     called = fields.as_text(value)
