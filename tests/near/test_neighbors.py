@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -267,6 +268,17 @@ def cosines(vectors: list[Any]) -> np.ndarray:
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     unit = matrix / np.where(lengths > 0, lengths, 1)
     return np.round(unit @ unit.T, 6)
+
+
+def test_many_copies_of_many_texts_take_the_memory_of_what_is_told(folder: Path):
+    kinds = np.random.default_rng(0).normal(size=(100, 4)).round(3).tolist()
+    join = joined(folder, kinds * 100, k=100, limit=100)
+    tracemalloc.start()
+    (found,) = join.batches(silent)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(found) == 10_000
+    assert most < 20e6  # 10^6 pairs would be 8 MB a column
 
 
 SIZES = st.sampled_from([(1, 1, 1), (3, 2, 4), (1024, 8192, 1024)])
