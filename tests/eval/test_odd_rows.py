@@ -209,3 +209,7 @@ def test_of_a_space_only_what_is_known_is_told():
     every = {"uniformity", "average-cosine", "effective-rank", "isotropy"}
     assert told("a", "b") == every | {"inter-cosine"}
     assert told("a", "a") == every | {"intra-cosine", "alignment"}
+
+
+def test_what_rounding_leaves_below_zero_is_shown_as_zero():
+    assert str(Score("space", "d", "", "alignment", -3.5e-16, n=1, seed=0).value) == "0.0"
