@@ -129,7 +129,7 @@ class Assigning:
                     found[number], reached = self._threshold(score_N[own_N], right_N[own_N], there)
                 missed += not reached
         if missed:
-            self.notes.append(self._not_reached(missed, int(right_N.sum()) / max(in_scope, 1)))
+            self.notes.append(self._not_reached(missed, int(right_N.sum()) / in_scope))
         found = np.maximum(found, router.thresholds)
         near_N = somewhere_N & (score_N >= found[nearest_N])
         self.notes.append(self._validated(near_N, right_N & near_N, inside_N))

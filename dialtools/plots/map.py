@@ -70,7 +70,8 @@ def draw_map(
 
     with picture(path, texts=written, size=size, overwrite=overwrite, tell=tell, dpi=150) as axes:
         axes.set_aspect("equal", adjustable="datalim")  # else one direction looks wider than it is
-        rows = {name: np.flatnonzero(np.asarray(labels) == name) for name in shades}
+        label_N = np.asarray(labels)
+        rows = {name: np.flatnonzero(label_N == name) for name in shades}
         points = {name: points_N2[own] for name, own in rows.items()}
         of_label = {name: shape_N[own] for name, own in rows.items()} if len(kinds) else {}
         _scatter(axes, points, shades, of_label)
