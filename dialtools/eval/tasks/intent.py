@@ -80,9 +80,7 @@ def evaluate(options: IntentOptions) -> Scored:
     return Scored(scores, parts.train.metadata, notes)
 
 
-def _idle(
-    options: IntentOptions, train: Embeddings, test: Embeddings, *, known: int
-) -> list[str]:
+def _idle(options: IntentOptions, train: Embeddings, test: Embeddings, *, known: int) -> list[str]:
     """Return what options ask for and the rows do not have, of which so many are learnt from."""
     labels = [*train.column(options.label), *test.column(options.label)]
     notes = note_on_absent("--without", options.without, labels)
