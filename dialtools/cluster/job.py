@@ -16,6 +16,7 @@ from dialtools.cluster.stability import Stability, stability
 from dialtools.cluster.summary import DIGITS, summary
 from dialtools.errors import DataError
 from dialtools.shown import first_line
+from dialtools.streams.carried import scalars
 from dialtools.streams.sinks import json_lines
 from dialtools.streams.tally import anew, counted
 
@@ -66,7 +67,8 @@ class Clustering:
             )
             return json_lines(records)
         try:
-            return iter([pa.RecordBatch.from_pydict(columns)])
+            table = {name: scalars(values) for name, values in columns.items()}
+            return iter([pa.RecordBatch.from_pydict(table)])
         except (pa.ArrowException, OverflowError, TypeError) as error:
             message = f"its columns do not fit one table: {first_line(error)}"
             raise DataError(message, hint="--to jsonl, or --keep fewer") from None

@@ -6,6 +6,7 @@ brings in the rows that were not in the sample.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -247,7 +248,7 @@ def best_count(low: int, high: int, score: Callable[[int], float]) -> int:
     """Return the number from low to high whose score is best; of equal ones the smaller.
 
     Some numbers spread over the bounds are tried, then some between the neighbours of the best, and
-    so on until no number between them is untried.
+    so on until no number between them is untried. What has no score (NaN) is no better than any.
     """
     scores: dict[int, float] = {}
     while True:
@@ -255,7 +256,8 @@ def best_count(low: int, high: int, score: Callable[[int], float]) -> int:
         fresh = [count for count in tried if count not in scores]
         if not fresh:
             return max(scores, key=lambda count: (scores[count], -count))
-        scores |= {count: score(count) for count in fresh}
+        found = {count: score(count) for count in fresh}
+        scores |= {count: value if value == value else -math.inf for count, value in found.items()}
         best = max(tried, key=lambda count: (scores[count], -count))
         place = tried.index(best)
         low, high = tried[max(place - 1, 0)], tried[min(place + 1, len(tried) - 1)]

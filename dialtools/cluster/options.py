@@ -54,6 +54,7 @@ class FindOptions:
             "hdbscan"
         ),
         goes_with=("method", (KMEANS, AGGLOMERATIVE)),
+        not_with="distance",
     )
     restarts: int = option(
         10,

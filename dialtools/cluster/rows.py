@@ -16,7 +16,7 @@ from dialtools.errors import DataError
 from dialtools.metrics.space import unit
 from dialtools.roles import is_user
 from dialtools.streams.vector_files import read_embeddings
-from dialtools.streams.vectors import SUFFIX, Embeddings
+from dialtools.streams.vectors import Embeddings
 
 ROW = "row"
 BETWEEN_TURNS = " / "
@@ -70,11 +70,10 @@ def read_rows(paths: Sequence[str], options: RowOptions) -> Rows:
         DataError: if they hold no rows, or not the columns that options ask for.
     """
     source = read_embeddings(paths, limit=options.limit)
-    _, matrix_ND = source.chosen(options.vectors)
-    texts = _texts(source, options)
+    name, matrix_ND = source.chosen(options.vectors)
     rows = Rows(
-        vectors=unit(matrix_ND.astype(np.float32)),
-        texts=texts,
+        vectors=unit(matrix_ND),
+        texts=_texts(source, name, options.text),
         columns=source.columns,
         metadata=source.metadata,
         name=source.name,
@@ -82,10 +81,9 @@ def read_rows(paths: Sequence[str], options: RowOptions) -> Rows:
     return _of_dialogues(rows, source, options) if options.per == "dialogue" else rows
 
 
-def _texts(source: Embeddings, options: RowOptions) -> list[str]:
-    if options.text:
-        return [_shown(value) for value in source.column(options.text)]
-    vectors = options.vectors or (SUFFIX if len(source.vectors) > 1 else next(iter(source.vectors)))
+def _texts(source: Embeddings, vectors: str, column: str | None) -> list[str]:
+    if column:
+        return [_shown(value) for value in source.column(column)]
     try:
         return [_shown(value) for value in source.texts(vectors)]
     except DataError:  # none was kept: clusters are told by the rows' ids

@@ -57,7 +57,7 @@ def cluster_facts(
     """Return what is known of each cluster."""
     words = telling_words(rows.texts, clusters.labels, len(clusters))
     sure = stability.of_clusters() if stability else None
-    records = []
+    ids, records = rows.ids, []
     for number, size in enumerate(clusters.sizes.tolist()):
         members = np.flatnonzero(clusters.labels == number)
         near = members[np.argsort(clusters.distance[members], kind="stable")]
@@ -68,7 +68,7 @@ def cluster_facts(
             "distance": round(float(clusters.distance[members].mean()), DIGITS),
             # of unit rows the one of least mean cosine distance to the others is that which is
             # nearest to their sum
-            "medoid": rows.ids[near[0]],
+            "medoid": ids[near[0]],
         }
         if sure is not None and sure[number] == sure[number]:
             facts["stability"] = round(float(sure[number]), DIGITS)

@@ -15,7 +15,7 @@ from dialtools.corpora.fields import json_kind
 from dialtools.embed.fields import carried
 from dialtools.errors import DataError
 from dialtools.shown import listed, quoted
-from dialtools.streams.carried import Carried
+from dialtools.streams.carried import Carried, scalars
 from dialtools.streams.policy import Where
 from dialtools.streams.schemas import NO_COLUMN, column_of, wider
 from dialtools.streams.tally import counted
@@ -115,7 +115,7 @@ class Columns:
         values = [row.get(name) for row in rows]
         kinds = _kinds(values)  # by far the most columns are of plain values
         if Carried in kinds:
-            values = [value.scalar if isinstance(value, Carried) else value for value in values]
+            values = scalars(values)
         kind = self.kinds.get(name)
         nests = not kinds.isdisjoint((dict, list))
         if nests and (kind == pa.string() or _nested(values)):

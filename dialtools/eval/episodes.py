@@ -60,7 +60,7 @@ class Episodes:
     def _listed(self, by_shots: dict[str, Any], shots: int, *, rows: int) -> list[Episode]:
         runs = by_shots.get(str(shots))
         if not runs:
-            known = ", ".join(by_shots)
+            known = ", ".join(by_shots) or "none"
             raise ConfigError(f"--episodes has no {shots}-shot runs; there are {known}")
         try:
             episodes = [_episode(run, number) for number, run in enumerate(runs)]
@@ -135,13 +135,16 @@ def _read_episodes(options: LabelledOptions) -> dict[str, Any]:
 def _holds_episodes(content: Any) -> bool:
     if not isinstance(content, dict):
         return False
-    objects = [content["shots"]] if "shots" in content else content.values()
-    return all(isinstance(value, dict) for value in objects)
+    sets = [content] if "shots" in content else [*content.values()]
+    held = [part.get("shots", {}) if isinstance(part, dict) else None for part in sets]
+    return bool(held) and all(isinstance(shots, dict) for shots in held)
 
 
 def _chosen_set(content: dict[str, Any], name: str | None) -> dict[str, Any]:
     """Return the episodes of one data set: the named one, or the only one."""
     if "shots" in content:
+        if name is not None:
+            raise ConfigError("--episode-set: the file of --episodes is of one set, without a name")
         return content
     if name is None and len(content) == 1:
         return next(iter(content.values()))

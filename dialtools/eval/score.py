@@ -82,7 +82,7 @@ class Score:
 
     def __post_init__(self) -> None:
         """Let no interval reach beyond what the metric may be, no last bit fail a gate."""
-        self.value = round(self.value, DECIMALS)
+        self.value = round(self.value, DECIMALS) + 0.0  # -0.0 is 0
         least = -100.0 if self.metric in BELOW_ZERO else 0.0
         if least <= self.value <= 100:  # NaN, of no interval, stays
             self.low, self.high = max(self.low, least), min(self.high, 100.0)

@@ -182,9 +182,14 @@ def _f1_parts(truth: Sequence[Sequence[int]], guess: Sequence[Sequence[int]], la
 
 def _correlation(sums_B6: np.ndarray) -> np.ndarray:
     n, x, y, xx, yy, xy = sums_B6.T
-    spread_x = np.maximum(n * xx - x * x, 0)  # below 0 by rounding alone
-    spread_y = np.maximum(n * yy - y * y, 0)
+    spread_x, spread_y = _spread(n, x, xx), _spread(n, y, yy)
     return quotient(n * xy - x * y, np.sqrt(spread_x * spread_y))
+
+
+def _spread(n: np.ndarray, total: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """Return N^2 variances; what rounding leaves of equal numbers is 0."""
+    spread = n * squares - total * total
+    return np.where(spread > 1e-12 * n * squares, spread, 0)
 
 
 def quotient(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -9,6 +9,8 @@ import numpy as np
 
 MANY = 8
 """Times K: where so many of a block come near, the nearest of them are found first."""
+SCORES_AT_ONCE = 1 << 24
+"""Of a block of queries and all known rows: 64 MiB of float32, and some times that beside them."""
 
 
 def exact_scores(queries_QD: np.ndarray, candidates_CD: np.ndarray) -> np.ndarray:
@@ -105,6 +107,7 @@ def nearest_rows(
     """
     distinct, place_M = np.unique(first_equal(known_MD), return_inverse=True)
     distinct_CD = known_MD[distinct]
+    block = max(1, min(block, SCORES_AT_ONCE // len(known_MD)))
     rows: list[np.ndarray] = []
     for start in range(0, len(queries_ND), block):
         scores = queries_ND[start : start + block] @ distinct_CD.T

@@ -107,16 +107,26 @@ def sign_flips(differences_NK: np.ndarray, *, resamples: int, seed: int) -> np.n
     d = np.nan_to_num(differences_NK, nan=0.0)
     n = len(d)
     bound = np.abs(d.sum(0)) - 1e-10 * np.abs(d).sum(0)
-    if n < 60 and 2**n <= resamples:
-        signs = 2.0 * (np.arange(1 << n)[:, None] >> np.arange(n) & 1) - 1
-        return (np.abs(signs @ d) >= bound).mean(0)
-    draw = np.random.default_rng(seed)
-    block = max(1, BLOCK // n)
+    every = 2**n if n < 60 and 2**n <= resamples else None
+    ways = _every_way(n) if every else _drawn_ways(n, resamples, seed=seed)
     hits = np.zeros(d.shape[1], np.int64)
+    for swapped_BN in ways:
+        hits += (np.abs((swapped_BN * 2.0 - 1) @ d) >= bound).sum(0)
+    return hits / every if every else (1 + hits) / (1 + resamples)
+
+
+def _every_way(n: int) -> Iterator[np.ndarray]:
+    """Yield blocks of all (2^N, N) ways to swap some of n items, as zeros and ones."""
+    block = max(1, BLOCK // n)
+    for start in range(0, 1 << n, block):
+        yield np.arange(start, min(start + block, 1 << n))[:, None] >> np.arange(n) & 1
+
+
+def _drawn_ways(n: int, resamples: int, *, seed: int) -> Iterator[np.ndarray]:
+    """Yield blocks of drawn ways."""
+    draw, block = np.random.default_rng(seed), max(1, BLOCK // n)
     for start in range(0, resamples, block):
-        signs = draw.integers(0, 2, (min(block, resamples - start), n), dtype=np.int8) * 2.0 - 1
-        hits += (np.abs(signs @ d) >= bound).sum(0)
-    return (1 + hits) / (1 + resamples)
+        yield draw.integers(0, 2, (min(block, resamples - start), n), dtype=np.int8)
 
 
 def holm(p_M: np.ndarray) -> np.ndarray:

@@ -128,8 +128,10 @@ def over_tables(
         least: as of `over_resamples`.
     """
     draw, total = np.random.default_rng(seed), int(table.sum())
-    drawn = draw.multinomial(total, (table / total).ravel(), size=resamples)
-    values_B = np.array([measure(counts.reshape(table.shape)) for counts in drawn])
+    chances = (table / total).ravel()
+    # one at a time: of many clusters and labels a thousand tables are gigabytes
+    drawn = (draw.multinomial(total, chances).reshape(table.shape) for _ in range(resamples))
+    values_B = np.fromiter(map(measure, drawn), np.float64, resamples)
     return over_resamples(values_B, measure(table), total, least=least)
 
 

@@ -48,8 +48,9 @@ class Graph:
         matches = self.index.search(query_UD, self.count)
         many = matches.keys.shape[-1]
         number_UK[:, :many] = matches.keys.reshape(len(query_UD), many)
-        cosine_UK[:, :many] = 1 - matches.distances.reshape(len(query_UD), many)
-        far = cosine_UK < self.floor - HALF_DIGIT
+        with np.errstate(invalid="ignore"):  # NaN: no path of the graph leads to so many
+            cosine_UK[:, :many] = 1 - matches.distances.reshape(len(query_UD), many)
+        far = ~(cosine_UK >= self.floor - HALF_DIGIT)
         number_UK[far] = -1
         self._compare(query_UD, np.where(far, -np.inf, cosine_UK))
         advance(len(query_UD))

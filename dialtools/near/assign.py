@@ -14,9 +14,10 @@ from dialtools.errors import DataError
 from dialtools.metrics.classify import threshold_at_precision, threshold_at_recall
 from dialtools.near.assign_options import RECALL, AssignOptions
 from dialtools.near.router import ALWAYS, NEVER, Router
-from dialtools.near.rows import scalars, usual
+from dialtools.near.rows import usual
 from dialtools.near.unlabelled import refined
 from dialtools.shown import listed
+from dialtools.streams.carried import scalars
 from dialtools.streams.making import one_space
 from dialtools.streams.tally import anew, counted
 from dialtools.streams.vector_files import embedding_parts, read_embeddings
@@ -128,7 +129,7 @@ class Assigning:
                     found[number], reached = self._threshold(score_N[own_N], right_N[own_N], there)
                 missed += not reached
         if missed:
-            self.notes.append(self._not_reached(missed, int(right_N.sum()) / max(in_scope, 1)))
+            self.notes.append(self._not_reached(missed, int(right_N.sum()) / in_scope))
         found = np.maximum(found, router.thresholds)
         near_N = somewhere_N & (score_N >= found[nearest_N])
         self.notes.append(self._validated(near_N, right_N & near_N, inside_N))

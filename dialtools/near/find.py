@@ -15,7 +15,7 @@ from dialtools.advance import Advance
 from dialtools.metrics.nearest import Nearest, rank
 from dialtools.metrics.unit_vectors import AT_ONCE, UnitVectors
 from dialtools.near.rows import Rows
-from dialtools.ranges import places_in
+from dialtools.ranges import places_in, starts_of
 
 QUERIES_AT_ONCE = 1024
 """With a block of vectors, scores of 32 MiB."""
@@ -94,10 +94,21 @@ def _rows_of_vectors(
     """Return the nearest rows of each vector: vectors in order, rows, cosines."""
     vector, column = np.nonzero(number_UK >= 0)
     number = number_UK[vector, column]
+    cosine = np.round(cosine_UK[vector, column].astype(np.float64), DIGITS).clip(-1, 1)
     sizes = np.minimum(among.starts[number + 1] - among.starts[number], count)
-    entry = np.repeat(np.arange(len(sizes)), sizes)
-    row, vector = among.order[places_in(among.starts[number], sizes)], vector[entry]
-    cosine = np.round(cosine_UK[vector, column[entry]].astype(np.float64), DIGITS).clip(-1, 1)
-    order = np.lexsort((row, -cosine, vector))
-    order = order[rank(vector[order]) < count]
-    return vector[order], row[order], cosine[order]
+    # before there are as many: of many copies of many vectors all would be gigabytes
+    near = np.flatnonzero(_nearer(vector, cosine, sizes) < count)
+    sizes, entry = sizes[near], np.repeat(near, sizes[near])
+    row = among.order[places_in(among.starts[number[near]], sizes)]
+    order = np.lexsort((row, -cosine[entry], vector[entry]))
+    order = order[rank(vector[entry][order]) < count]
+    return vector[entry][order], row[order], cosine[entry][order]
+
+
+def _nearer(vector: np.ndarray, cosine: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return how many rows are nearer to a vector than those of each of its entries, in order."""
+    begins = np.ones(len(vector), bool)
+    begins[1:] = (vector[1:] != vector[:-1]) | (cosine[1:] != cosine[:-1])
+    first_equal = np.flatnonzero(begins)[np.cumsum(begins) - 1]
+    before = starts_of(sizes)
+    return before[first_equal] - before[np.searchsorted(vector, vector, "left")]

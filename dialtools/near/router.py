@@ -117,10 +117,9 @@ class Router:
         if not isinstance(own, dict) or not _is_router(own, source):
             hint = "dialtools assign --save-router makes them"
             raise DataError("is no router", where=path, hint=hint)
-        names = list(dict.fromkeys(labels))
-        starts = np.array([labels.index(name) for name in names])
+        starts = _starts_of_runs(labels)
         return cls(
-            names,
+            [labels[start] for start in starts],
             unit(source.matrix),
             starts,
             own["nearest"],
@@ -140,12 +139,16 @@ def _is_router(own: dict[str, Any], source: Embeddings) -> bool:
     """Tell whether a file holds what `save` writes."""
     nearest, labels = own.get("nearest"), source.columns.get(LABEL, [None])
     thresholds = source.columns.get(THRESHOLD, [None])
-    runs = sum(a != b for a, b in zip(labels, [None, *labels], strict=False))
     return (
         (nearest is None or (type(nearest) is int and nearest > 0))
         and isinstance(own.get("none"), str)
         and all(type(label) is str for label in labels)
         and all(type(least) is float and least == least for least in thresholds)
-        and runs == len(set(labels))  # those of a class stand together
+        and len(_starts_of_runs(labels)) == len(set(labels))  # those of a class stand together
         and list(source.vectors) == [SUFFIX]
     )
+
+
+def _starts_of_runs(labels: list[Any]) -> np.ndarray:
+    """Return where labels differ from those before them."""
+    return np.flatnonzero([a != b for a, b in zip(labels, [None, *labels], strict=False)])

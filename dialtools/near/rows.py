@@ -15,7 +15,7 @@ from dialtools.errors import DataError
 from dialtools.metrics.unit_vectors import UnitVectors
 from dialtools.shown import first_line
 from dialtools.streams.bytesio import display_name
-from dialtools.streams.carried import Carried
+from dialtools.streams.carried import scalars
 from dialtools.streams.hash_index import HashIndex
 from dialtools.streams.making import making, one_space
 from dialtools.streams.vector_files import embedding_parts
@@ -146,11 +146,6 @@ def one_table(tables: Sequence[pa.Table], *, where: str) -> pa.Table:
         hint = "--keep names the fields to tell"
         message = f"a field is not of one type: {first_line(error)}"
         raise DataError(message, where=where, hint=hint) from None
-
-
-def scalars(values: Sequence[Any]) -> list[Any]:
-    """Return values as a table takes them."""
-    return [value.scalar if isinstance(value, Carried) else value for value in values]
 
 
 def _keys(texts: Sequence[Any], *, first: int) -> np.ndarray:

@@ -64,13 +64,13 @@ def draw_map(
     if black in shades:
         shades = {black: "#000000"} | {name: shades[name] for name in shades if name != black}
     shapes = {kind: SHAPES[i % len(SHAPES)] for i, kind in enumerate(sorted(set(kinds)))}
-    shape_N = np.asarray([shapes[kind] for kind in kinds])
+    shape_N, label_N = np.asarray([shapes[kind] for kind in kinds]), np.asarray(labels)
     size = (7.5, 6) if (few := len(shades) <= IN_LEGEND) else (12, 10)
     written = [*shades, *shapes]
 
     with picture(path, texts=written, size=size, overwrite=overwrite, tell=tell, dpi=150) as axes:
         axes.set_aspect("equal", adjustable="datalim")  # else one direction looks wider than it is
-        rows = {name: np.flatnonzero(np.asarray(labels) == name) for name in shades}
+        rows = {name: np.flatnonzero(label_N == name) for name in shades}
         points = {name: points_N2[own] for name, own in rows.items()}
         of_label = {name: shape_N[own] for name, own in rows.items()} if len(kinds) else {}
         _scatter(axes, points, shades, of_label)

@@ -5,6 +5,7 @@ A light module: who meets such a value needs no pyarrow.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -47,3 +48,8 @@ class Carried:
 
 def _first(array: Any) -> Carried:
     return Carried(array[0])
+
+
+def scalars(values: Iterable[Any]) -> list[Any]:
+    """Return values as a table takes them."""
+    return [value.scalar if isinstance(value, Carried) else value for value in values]

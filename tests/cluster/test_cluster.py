@@ -8,6 +8,7 @@ import os
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -271,6 +272,22 @@ def test_columns_give_columns_with_what_made_them(cluster: Run, tmp_path: Path):
     assert streamed.to_pylist() == table.to_pylist()
 
 
+def test_prices_and_nanoseconds_go_along_into_a_table(
+    scripts: Path, environment: dict[str, str], tmp_path: Path
+):
+    own = {
+        "price": pa.array([None, *[Decimal("1.50")] * (len(ROWS) - 1)]),
+        "at": pa.array(range(len(ROWS)), pa.timestamp("ns")),
+    }
+    vectors = pa.array([row["embedding"] for row in ROWS], pa.list_(pa.float32(), 5))
+    pq.write_table(pa.table({**own, "embedding": vectors}), tmp_path / "v.parquet")
+    line = [str(scripts / "dialtools"), "cluster", "--clusters", "3", "--keep", "all"]
+    line += ["v.parquet", "-o", "out.parquet"]
+    subprocess.run(line, check=True, env=environment, cwd=tmp_path, timeout=300)
+    told = pq.read_table(tmp_path / "out.parquet").to_pydict()
+    assert {name: told[name] for name in own} == {n: c.to_pylist() for n, c in own.items()}
+
+
 def test_rows_without_ids_and_texts_are_told_by_their_number(cluster: Run):
     rows = [{"embedding": row["embedding"]} for row in ROWS]
     done = cluster("--clusters", 3, rows=rows)
@@ -358,6 +375,10 @@ def test_what_cannot_be_clustered_is_one_line(
             ["--method", "agglomerative", "--linkage", "ward", "--distance", 0.5],
             "--distance is of cosines, which --linkage ward does not join by",
         ),
+        (
+            ["--method", "agglomerative", "--clusters", 7, "--distance", 0.5],
+            "--clusters has no meaning beside --distance",
+        ),
         (["--min-samples", 3], "--min-samples goes with --method hdbscan"),
         (["--table", "--to", "parquet"], "--to parquet is for rows, whose place --table takes"),
         (["--table", "--keep", "all"], "--keep is for rows, whose place --table takes"),
@@ -396,3 +417,12 @@ def test_the_best_number_is_found_where_scores_rise_and_fall(
 
     assert best_count(low, low + width, score) == top
     assert len(tried) == len(set(tried)) <= 40
+
+
+def test_a_number_that_gives_a_single_cluster_is_not_the_best():
+    # five directions at right angles, and one beside the last: up to 5, all join at one distance
+    x = np.eye(6, dtype=np.float32)[[0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 4]]
+    x[-2:, 5] = 0.1
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    asked = ClusterOptions(method="agglomerative", linkage="complete", clusters="2-10")
+    assert len(methods.find(x, asked, seed=0)) == 5

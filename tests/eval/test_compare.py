@@ -369,6 +369,7 @@ TWICE = "bad.jsonl:2: intent one 1-shot accuracy is here a second time"
             for each, metric, value, says in BAD_ITEMS
         ),
         (json.dumps(record([1]) | {"value": "x"}), "value: expected a number"),
+        (json.dumps(record([1]) | {"data": [1]}), "data: expected an object"),
         (f"{GOOD_LINE}\n{GOOD_LINE}", TWICE),
     ],
 )

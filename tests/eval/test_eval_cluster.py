@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import subprocess
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -114,6 +115,16 @@ def test_an_interval_of_a_table_holds_the_measure_though_resamples_have_more_str
     for measure in MEASURES.values():
         low, high = over_tables(table, measure, seed=0, resamples=200)
         assert low < measure(table) < high
+
+
+def test_the_interval_of_a_table_of_many_clusters_takes_the_memory_of_some_tables():
+    draw = np.random.default_rng(0)
+    table = contingency(draw.integers(0, 200, 2000), draw.integers(0, 40, 2000))
+    tracemalloc.start()
+    over_tables(table, MEASURES["precision"], seed=0)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 20 * table.nbytes
 
 
 def test_mtebs_protocol_is_its_code(evaluate: Evaluate, path: Path):

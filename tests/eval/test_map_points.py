@@ -64,13 +64,15 @@ def test_of_each_component_the_largest_entry_is_above_zero_and_one_of_nothing_st
 
 def test_rows_without_a_label_are_of_no_class_and_grey(tmp_path: Path):
     labels = ["b", None, "a", None]
-    rows = [{"label": label} for label in labels]
+    rows = [{"label": label, "n": n} for label, n in zip(labels, (1.0, None, 2.5, 0), strict=True)]
     path = write(tmp_path / "f.jsonl", rows, embedding=np.random.default_rng(0).normal(size=(4, 3)))
     found = maps.evaluate(PlotOptions(inputs=(str(path),), method="pca", output="m.png"))
     assert found.labels == ["b", "", "a", ""]
     shades = colours(found.labels)
     assert list(shades) == ["", "a", "b"], "drawn behind the others"
     assert shades[""] == UNLABELLED and shades["a"] == colours("a")["a"]
+    options = {"inputs": (str(path),), "method": "pca", "output": "m.png", "label": "n"}
+    assert maps.evaluate(PlotOptions(**options)).labels == ["1", "", "2.5", "0"], "as one types it"
 
 
 def test_of_more_rows_than_asked_some_are_shown_and_turns_stand_in_one_line(tmp_path: Path):

@@ -37,13 +37,23 @@ def part(count: int, **columns: list[Any]) -> Embeddings:
 
 
 @pytest.mark.parametrize(
-    "content", [[], [{"shots": {}}], {"shots": [1]}, {"x": 3}, {"x": {}, "y": 3}]
+    "content",
+    [[], {}, [{"shots": {}}], {"shots": [1]}, {"x": 3}, {"x": {}, "y": 3}, {"x": {"shots": [1]}}],
 )
 def test_a_file_that_holds_no_episodes_is_refused_whole(tmp_path: Path, content: Any):
     (tmp_path / "e.json").write_text(json.dumps(content))
     options = IntentOptions(inputs=("x",), episodes=str(tmp_path / "e.json"), episode_set="x")
     with pytest.raises(DataError, match=r'e\.json: expected {"shots": {"1":'):
         Episodes(options).take(["a", "b"], 1)
+
+
+def test_a_name_for_a_data_set_without_one_is_refused(tmp_path: Path):
+    (tmp_path / "e.json").write_text(json.dumps({"shots": {"1": [{"train_idx": [0]}]}}))
+    options = IntentOptions(inputs=("x",), episodes=str(tmp_path / "e.json"), episode_set="x")
+    with pytest.raises(ConfigError, match="--episode-set: the file of --episodes is of one set"):
+        Episodes(options).take(["a", "b"], 1)
+    with pytest.raises(ConfigError, match="no 5-shot runs; there are 1"):
+        Episodes(replace(options, episode_set=None)).take(["a", "b"], 5)
 
 
 @pytest.mark.parametrize("rows", [[], [-1, 0], [0, 2]])
@@ -199,3 +209,7 @@ def test_of_a_space_only_what_is_known_is_told():
     every = {"uniformity", "average-cosine", "effective-rank", "isotropy"}
     assert told("a", "b") == every | {"inter-cosine"}
     assert told("a", "a") == every | {"intra-cosine", "alignment"}
+
+
+def test_what_rounding_leaves_below_zero_is_shown_as_zero():
+    assert str(Score("space", "d", "", "alignment", -3.5e-16, n=1, seed=0).value) == "0.0"

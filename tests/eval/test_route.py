@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from score_files import Evaluate, score
 from sklearn.metrics import f1_score
@@ -109,6 +111,15 @@ def test_notes_say_which_rows_do_not_count_and_what_nobody_was_given(
     assert json.loads(done.stdout.splitlines()[0])["n"] == 3
     typo = command("route", "--none", "none,nope", routed(tmp_path / "q.jsonl", rows)).stderr
     assert "--none nope: no row has it" in typo
+
+
+def test_numbers_are_classes_and_what_is_no_number_is_unknown(command: Command, tmp_path: Path):
+    own, given = [1.0, -1.0, np.nan, 1.0], [1.0, -1.0, 1.0, np.nan]
+    pq.write_table(pa.table({"label": own, "assigned": given}), tmp_path / "r.parquet")
+    done = command("route", "--none", "-1", tmp_path / "r.parquet", "--json")
+    assert "--none" not in done.stderr and "1 row without a label left out" in done.stderr
+    metrics = {r["metric"]: r["value"] for r in map(json.loads, done.stdout.splitlines())}
+    assert (metrics["recall"], metrics["precision"], metrics["none-recall"]) == (50, 100, 100)
 
 
 @pytest.mark.parametrize(

@@ -111,8 +111,12 @@ def test_out_of_scope_is_the_last_of_classes_that_are_alike(evaluate: Evaluate, 
     [
         ("intent --shots 1 --without nosuch", "--without nosuch: no row has that label"),
         ("intent --method knn --k 1,99", "--k 99: there are 6 training rows"),
+        ("intent --method knn --k 5 --without a", "--k 5: there are 3 training rows"),
         ("retrieve --lists nearest --k 2,500", "--k 500: there are 3 rows"),
-        ("cluster --split none --without nosuch", "--without nosuch: no row has that label"),
+        *(
+            (f"cluster {ask} --without nosuch", "--without nosuch: no row has that label")
+            for ask in ("--split none", "--protocol induce", "--protocol mteb --runs 1")
+        ),
     ],
 )
 def test_what_is_asked_for_and_no_row_has_is_told(

@@ -37,6 +37,13 @@ def test_a_constant_series_has_no_correlation():
         assert np.isnan(correlation(np.ones(4), np.arange(4.0))(np.ones((1, 4))))
 
 
+def test_a_resample_of_one_row_alone_has_no_correlation():
+    x, y = np.random.default_rng(0).normal(size=(2, 100, 3))
+    for series in zip(x, y, strict=True):
+        for correlation in (Spearman, pearson):
+            assert np.isnan(correlation(*series)(3 * np.eye(3))).all()
+
+
 def test_the_interval_is_of_resampled_pairs():
     draw, x = np.random.default_rng(2), np.arange(12.0)
     y = np.sin(x) + x / 5

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from dialtools.metrics import nearest
 from dialtools.metrics.nearest import best_rows, exact_scores, nearest_rows
 
 # small whole numbers: products are exact, and ties are the rule
@@ -37,6 +41,20 @@ def test_neighbours_are_found_in_many_rows_too(k: int):
     draw = np.random.default_rng(1)
     queries, known = draw.normal(size=(23, 5)), draw.normal(size=(3000, 5))
     assert (nearest_rows(queries, known, k) == np.argsort(-(queries @ known.T))[:, :k]).all()
+
+
+@pytest.mark.parametrize("k", [1, 20])
+def test_neighbours_among_many_rows_take_the_memory_of_some_scores_of_them(k: int):
+    draw = np.random.default_rng(2)
+    queries, known = draw.integers(-4, 5, (600, 2)), draw.integers(-99, 99, (40_000, 2))
+    known = known.astype(np.float32)
+    whole = nearest_rows(queries.astype(np.float32), known, k)
+    tracemalloc.start()
+    with patch.object(nearest, "SCORES_AT_ONCE", 1 << 20):
+        found = nearest_rows(queries.astype(np.float32), known, k)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (found == whole).all() and most < 16 * 4 * (1 << 20)
 
 
 @pytest.mark.parametrize("k", [1, 3, 7])

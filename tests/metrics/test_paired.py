@@ -126,6 +126,14 @@ def test_ten_thousand_resamples_of_5500_items_take_a_second_or_two_and_little_me
     assert most < 40e6 + 8 * 4 * BLOCK
 
 
+def test_all_swaps_of_twenty_items_take_little_memory():
+    tracemalloc.start()
+    p = sign_flips(np.ones((20, 1)), resamples=2**20, seed=0)[0]
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert p == 2 / 2**20 and most < 8 * 8 * BLOCK
+
+
 def test_blocks_are_whole_and_every_resample_draws_n_items():
     blocks = list(draws(7, 1000, seed=0))
     assert sum(map(len, blocks)) == 1000 and (np.concatenate(blocks).sum(1) == 7).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,8 +20,11 @@ from hypothesis import strategies as st
 from near.conftest import Near, at, rows
 from pair_corpus import as_lines
 
+from dialtools.advance import silent
 from dialtools.errors import DataError
+from dialtools.metrics.unit_vectors import UnitVectors
 from dialtools.near import find, groups, neighbors
+from dialtools.near.approximate import Graph
 from dialtools.near.neighbors import Join
 from dialtools.near.options import NeighborOptions
 from dialtools.near.rows import Rows, columns_of, told
@@ -229,6 +233,17 @@ def test_a_graph_finds_most_and_tells_how_many(near: Near):
     assert done.stdout == near("neighbors", "m.jsonl", "-k", 3, "--approximate").stdout
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_what_no_path_of_a_graph_leads_to_is_no_neighbour():
+    pytest.importorskip("usearch", reason="needs the extra dialtools[ann]")
+    draw = np.random.default_rng(0)
+    among = UnitVectors()
+    among.add_distinct(np.eye(8)[draw.integers(0, 8, 1000)] + draw.normal(size=(1000, 8)) * 1e-4)
+    graph = Graph(among, count=1000, floor=-np.inf, seed=0)
+    number, cosine = graph(among.rows[:5], silent)
+    assert np.isfinite(cosine[number >= 0]).all()
+
+
 # the search
 
 EIGHTHS = st.integers(-2, 2).map(lambda n: n / 2)
@@ -253,6 +268,17 @@ def cosines(vectors: list[Any]) -> np.ndarray:
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     unit = matrix / np.where(lengths > 0, lengths, 1)
     return np.round(unit @ unit.T, 6)
+
+
+def test_many_copies_of_many_texts_take_the_memory_of_what_is_told(folder: Path):
+    kinds = np.random.default_rng(0).normal(size=(100, 4)).round(3).tolist()
+    join = joined(folder, kinds * 100, k=100, limit=100)
+    tracemalloc.start()
+    (found,) = join.batches(silent)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(found) == 10_000
+    assert most < 20e6  # 10^6 pairs would be 8 MB a column
 
 
 SIZES = st.sampled_from([(1, 1, 1), (3, 2, 4), (1024, 8192, 1024)])

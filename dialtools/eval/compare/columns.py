@@ -30,6 +30,7 @@ LISTS: dict[str, tuple[type, ...]] = {
     "items": (dict,),
     "groups": (list,),
     "values": (list,),
+    "data": (dict,),
 }
 """Fields of a record that hold more than one thing, and what they may be."""
 NUMBERS = ("value", "low", "high")

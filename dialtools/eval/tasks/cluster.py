@@ -58,7 +58,7 @@ def evaluate(options: ClusterOptions, advance: Advance = silent) -> Scored:
 def of_rows(options: ClusterOptions, advance: Advance) -> Scored:
     """Cluster the rows of each part, and compare with their labels."""
     scores, source = [], read_embeddings(options.files, limit=options.limit)
-    notes = note_on_absent("--without", options.without, source.column(options.label))
+    notes = _note_on_without(options, source)
     for setting, truth in _parts(source, options):
         found = []
         for asked, seed in _runs(options, truth.kinds):
@@ -89,7 +89,8 @@ def of_induced(options: ClusterOptions, advance: Advance) -> Scored:
         advance(1)
     name = f"induced {options.method}"
     scores = _scores(found, test, name, options, advance)
-    return Scored(scores, learnt.metadata, [_note(name, clusters, train)])
+    notes = [*_note_on_without(options, learnt, tested), _note(name, clusters, train)]
+    return Scored(scores, learnt.metadata, notes)
 
 
 def of_draws(options: ClusterOptions, advance: Advance) -> Scored:
@@ -102,7 +103,7 @@ def of_draws(options: ClusterOptions, advance: Advance) -> Scored:
             advance(1)
         facts = _facts(truth, f"{setting} mteb".strip(), options)
         scores.append(of_runs(values, metric="v-measure", **facts))
-    return Scored(scores, source.metadata)
+    return Scored(scores, source.metadata, _note_on_without(options, source))
 
 
 def _draws(truth: Truth, options: ClusterOptions) -> Iterator[np.ndarray]:
@@ -226,6 +227,11 @@ def _facts(truth: Truth, setting: str, options: ClusterOptions) -> dict[str, Any
 def _clusters(labels_N: np.ndarray) -> int:
     """Return how many clusters there are; noise, below 0, is none."""
     return len(np.unique(labels_N[labels_N >= 0]))
+
+
+def _note_on_without(options: ClusterOptions, *parts: Embeddings) -> list[str]:
+    labels = [label for part in parts for label in part.column(options.label)]
+    return note_on_absent("--without", options.without, labels)
 
 
 def _note(setting: str, found: list[np.ndarray], truth: Truth) -> str:

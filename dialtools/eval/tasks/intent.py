@@ -75,17 +75,17 @@ def evaluate(options: IntentOptions) -> Scored:
     notes = [
         *sanity.notes(scores[0].data, scores[0].data["unlearnt"]),
         *episodes.notes,
-        *_idle(options, train, parts.test),
+        *_idle(options, train, parts.test, known=scores[0].data["train"]["rows"]),
     ]
     return Scored(scores, parts.train.metadata, notes)
 
 
-def _idle(options: IntentOptions, train: Embeddings, test: Embeddings) -> list[str]:
-    """Return what options ask for and the rows do not have."""
+def _idle(options: IntentOptions, train: Embeddings, test: Embeddings, *, known: int) -> list[str]:
+    """Return what options ask for and the rows do not have, of which so many are learnt from."""
     labels = [*train.column(options.label), *test.column(options.label)]
     notes = note_on_absent("--without", options.without, labels)
-    if options.method == "knn" and max(options.k) > len(train):
-        few = counted(len(train), "training row")
+    if options.method == "knn" and max(options.k) > known:
+        few = counted(known, "training row")
         notes.append(f"--k {max(options.k):,}: there are {few}")
     return notes
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dialtools.chance import sample_of_rows
+from dialtools.corpora import fields
 from dialtools.errors import DataError, MissingExtra
 from dialtools.eval.options.plot import PlotOptions
 from dialtools.eval.rows import rows_by_part
@@ -75,11 +76,11 @@ def _check_spread(vectors_ND: np.ndarray, path: str) -> None:
 
 def _text(value: Any) -> str:
     """Return what is shown of a label, a text, or the turns of a history; "" of none."""
-    if value is None:
+    if not fields.is_known(value):
         return ""
     if isinstance(value, list) and all(isinstance(turn, str) for turn in value):
         return " / ".join(value)
-    return str(value)
+    return fields.as_text(value)
 
 
 def plane(vectors_ND: np.ndarray, options: PlotOptions) -> np.ndarray:

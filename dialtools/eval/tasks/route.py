@@ -123,7 +123,7 @@ def read(options: RouteOptions) -> Routed:
 def _class(record: Mapping[str, Any], name: str, options: RouteOptions) -> str | None:
     """Return the class that a column holds, "" if that is none; None if nothing is known."""
     value = record.get(name)
-    if value is None or value == "":
+    if not fields.is_known(value):
         return None
     fields.label(value, name)
     called = fields.as_text(value)
