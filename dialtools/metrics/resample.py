@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -111,28 +111,28 @@ def _wilson(share: float, square: float) -> tuple[float, float]:
     return middle - reach, middle + reach
 
 
-def over_tables(
+def of_resampled_tables(
     table: np.ndarray,
-    measure: Callable[[np.ndarray], float],
+    measures: Iterable[Callable[[np.ndarray], float]],
     *,
     seed: int,
-    least: float = 0.0,
     resamples: int = 1000,
-) -> tuple[float, float]:
-    """Return the 95 % interval of a measure of counts: of resamples of what was counted.
+) -> np.ndarray:
+    """Return (M, B) measures of counts, of resamples of what was counted.
 
     Tables that are drawn from a table have more structure than it has, so that information in them
     is too high: only how much they vary is of use.
-
-    Args:
-        least: as of `over_resamples`.
     """
     draw, total = np.random.default_rng(seed), int(table.sum())
-    chances = (table / total).ravel()
+    some = np.flatnonzero(table)  # the cells that anything is drawn into
+    chances = table.ravel()[some] / total
     # one at a time: of many clusters and labels a thousand tables are gigabytes
-    drawn = (draw.multinomial(total, chances).reshape(table.shape) for _ in range(resamples))
-    values_B = np.fromiter(map(measure, drawn), np.float64, resamples)
-    return over_resamples(values_B, measure(table), total, least=least)
+    drawn = np.zeros_like(table)
+    values: list[list[float]] = []
+    for _ in range(resamples):
+        drawn.flat[some] = draw.multinomial(total, chances)
+        values.append([measure(drawn) for measure in measures])
+    return np.array(values).T
 
 
 def widened(resampled: np.ndarray, value: float, units: int) -> np.ndarray:

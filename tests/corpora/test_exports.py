@@ -357,6 +357,26 @@ def test_a_bad_message_of_a_chat_leaves_the_others(read, put, tmp_path: Path):
     ]
 
 
+SPOILT = {
+    "chatgpt": ('["thanks"]', ("user", "thanks")),
+    "claude": ('"is it open?"', ("user", "is it open?")),
+    "langsmith": ('"thanks"', ("user", "thanks")),
+    "rasa": ('"fly to Rome"', ("user", "fly to Rome")),
+}
+
+
+@pytest.mark.parametrize("corpus", SPOILT)
+def test_of_a_chat_with_a_bot_the_bad_message_alone_goes(put, corpus: str):
+    (files, turns), (content, lost) = TURNS[corpus], SPOILT[corpus]
+    folder = put({name: json.dumps(file).replace(content, "7") for name, file in files.items()})
+    policy = Policy("skip")
+    records = [r for chunk in corpus_chunks(str(folder), corpus, policy) for r in chunk.data]
+    assert said(records) == {
+        name: [turn for turn in talk if turn != lost] for name, talk in turns.items()
+    }
+    assert policy.skipped == 1
+
+
 CHANNEL = {
     "guild": {"id": "1"},
     "channel": {"id": "5"},

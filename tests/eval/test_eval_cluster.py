@@ -17,7 +17,7 @@ from score_files import Evaluate, Record, score, unit, write
 from dialtools.eval.options.cluster import ClusterOptions
 from dialtools.eval.tasks import cluster
 from dialtools.metrics.clusterings import MEASURES, adjusted_rand, contingency
-from dialtools.metrics.resample import over_tables
+from dialtools.metrics.resample import of_resampled_tables, over_resamples
 
 Command = Callable[..., subprocess.CompletedProcess]
 SPREAD = 0.35
@@ -112,8 +112,9 @@ def test_an_interval_of_a_table_holds_the_measure_though_resamples_have_more_str
     draw = np.random.default_rng(0)
     table = contingency(draw.integers(0, 20, 400), draw.integers(0, 20, 400))
     assert abs(adjusted_rand(table)) < 0.01
-    for measure in MEASURES.values():
-        low, high = over_tables(table, measure, seed=0, resamples=200)
+    resampled = of_resampled_tables(table, MEASURES.values(), seed=0, resamples=200)
+    for measure, again in zip(MEASURES.values(), resampled, strict=True):
+        low, high = over_resamples(again, measure(table), 400)
         assert low < measure(table) < high
 
 
@@ -121,7 +122,7 @@ def test_the_interval_of_a_table_of_many_clusters_takes_the_memory_of_some_table
     draw = np.random.default_rng(0)
     table = contingency(draw.integers(0, 200, 2000), draw.integers(0, 40, 2000))
     tracemalloc.start()
-    over_tables(table, MEASURES["precision"], seed=0)
+    of_resampled_tables(table, [MEASURES["precision"]], seed=0)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 20 * table.nbytes

@@ -31,18 +31,23 @@ def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue with its `title`."""
     talk = Talk()
     for message in _branch(raw.value):
-        author = field(message, "author", dict, default={})
-        content = field(message, "content", dict, default={})
-        hidden = field(message, "metadata", dict, default={}).get("is_visually_hidden_from_user")
-        speaker = SPEAKERS.get(str(author.get("role")))
-        if author.get("role") == "system" or hidden is True:
-            talk.leave(INSTRUCTIONS)
-        elif speaker is None or not _is_spoken(message, content):
-            talk.leave(TOOLS)
-        else:
-            talk.say(speaker, _text(content), time=known_time(message, "create_time"))
+        with talk.hearing(message):
+            _hear(message, talk)
     name = known_text(raw.value, "conversation_id", "id")
     return talk.record(id=name, title=known_text(raw.value, "title"))
+
+
+def _hear(message: dict[str, Any], talk: Talk) -> None:
+    author = field(message, "author", dict, default={})
+    content = field(message, "content", dict, default={})
+    hidden = field(message, "metadata", dict, default={}).get("is_visually_hidden_from_user")
+    speaker = SPEAKERS.get(str(author.get("role")))
+    if author.get("role") == "system" or hidden is True:
+        talk.leave(INSTRUCTIONS)
+    elif speaker is None or not _is_spoken(message, content):
+        talk.leave(TOOLS)
+    else:
+        talk.say(speaker, _text(content), time=known_time(message, "create_time"))
 
 
 def _branch(conversation: Any) -> list[dict[str, Any]]:

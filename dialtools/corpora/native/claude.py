@@ -26,9 +26,10 @@ def raw(files: Files) -> Iterator[Raw]:
 def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue with its `title`."""
     talk = Talk()
-    for message in _branch(objects(field(raw.value, MESSAGES, list), MESSAGES)):
-        speaker = known(SPEAKERS, message.get("sender"), "sender")
-        talk.say(speaker, _text(message), time=known_text(message, "created_at"))
+    for message in _branch(talk.objects(field(raw.value, MESSAGES, list), MESSAGES)):
+        with talk.hearing(message):
+            speaker = known(SPEAKERS, message.get("sender"), "sender")
+            talk.say(speaker, _text(message), time=known_text(message, "created_at"))
     return talk.record(id=known_text(raw.value, "uuid"), title=known_text(raw.value, "name"))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from dialtools.corpora.chat import ASSISTANT, USER, messages
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected
-from dialtools.corpora.native.talk import Talk, documents, known_text, objects
+from dialtools.corpora.native.talk import Talk, documents, known_text
 
 NAMES = ("*.json", "*.jsonl", "*.ndjson")
 THREADS = ("thread_id", "session_id", "conversation_id")
@@ -44,10 +44,11 @@ def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue: instructions, tools and calls of tools are no turns."""
     talk = Talk()
     answer = _answer(raw.value.get("outputs"))
-    for message in objects(messages([*_given(raw.value), *answer]), "messages"):
+    for message in talk.objects(messages([*_given(raw.value), *answer]), "messages"):
         role = str(message.get("role"))
         if role in SPEAKERS:
-            talk.say(SPEAKERS[role], _text(message.get("content")))
+            with talk.hearing(message):
+                talk.say(SPEAKERS[role], _text(message.get("content")))
         else:
             talk.leave("instructions" if role in ("system", "developer") else "turns of tools")
     return talk.record(id=raw.more)

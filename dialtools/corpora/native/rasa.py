@@ -54,14 +54,15 @@ def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue; its id is the sender's, /2 the second session's."""
     sender, number = raw.more
     talk = Talk()
-    for event in objects(raw.value, "events"):
-        speaker = SPEAKERS.get(field(event, "event", str))
-        text = field(event, "text", str, default="") if speaker else ""
-        if speaker == "user" and text.startswith("/"):
-            talk.leave(BUTTONS)
-        elif speaker:
-            entities = _entities(event, text) if speaker == "user" else None
-            talk.say(speaker, text, slots=entities, time=known_time(event, "timestamp"))
+    for event in talk.objects(raw.value, "events"):
+        with talk.hearing(event):
+            speaker = SPEAKERS.get(field(event, "event", str))
+            text = field(event, "text", str, default="") if speaker else ""
+            if speaker == "user" and text.startswith("/"):
+                talk.leave(BUTTONS)
+            elif speaker:
+                entities = _entities(event, text) if speaker == "user" else None
+                talk.say(speaker, text, slots=entities, time=known_time(event, "timestamp"))
     return talk.record(id=sender if number == 1 or sender is None else f"{sender}/{number}")
 
 

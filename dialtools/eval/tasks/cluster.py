@@ -25,7 +25,7 @@ from dialtools.eval.options.cluster import LABELS, PROTOCOLS, ClusterOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import BELOW_ZERO, Score, Scored, of_runs, shares
 from dialtools.metrics.clusterings import MEASURES, contingency, nmi, one_to_one
-from dialtools.metrics.resample import over_tables
+from dialtools.metrics.resample import of_resampled_tables, over_resamples
 from dialtools.streams.vector_files import check_one_space, read_embeddings
 from dialtools.streams.vectors import Embeddings
 
@@ -199,12 +199,13 @@ def _scores(
     right_RN = [
         _right(labels, truth.labels, table) for labels, table in zip(found, tables, strict=True)
     ]
+    resampled = of_resampled_tables(tables[0], MEASURES.values(), seed=options.seed)
     scores = []
-    for name, measure in MEASURES.items():
+    for (name, measure), again_B in zip(MEASURES.items(), resampled, strict=True):
         each = shares(np.mean(right_RN, axis=0)) if name == "accuracy" else []
         values = [100 * measure(table) for table in tables]
         least = -1.0 if name in BELOW_ZERO else 0.0
-        ends = over_tables(tables[0], measure, seed=options.seed, least=least)
+        ends = over_resamples(again_B, values[0] / 100, len(truth.labels), least=least)
         low, high = (100 * end for end in ends)
         reach = values[0] - low, high - values[0]
         score = of_runs(values, reach, metric=name, each=each, **facts)
