@@ -42,7 +42,7 @@ def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
     turns, pairs = _PAIRS[options.kind](chunk, options, policy, tally)
     probe(turns.texts[:FIRST_TEXTS].to_pylist(), tally, plain=chunk.plain)
     if not KINDS[options.kind].gathers:
-        tally.sources = len(turns.sizes)
+        tally.sources += len(turns.sizes)  # beside those dropped by their labels
     if options.summary:
         _count(turns, pairs, tally)
     pairs = _within_bounds(pairs, turns, chunk, options, policy)

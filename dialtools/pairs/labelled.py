@@ -147,6 +147,7 @@ def _labelled(
             *texts, label = texts
             if label.lower() not in labels:
                 tally.drop(f"labelled {cut(label)}" if label else "without a label")
+                tally.sources += 1
                 continue
             similar.append(label.lower() in POSITIVE)
             yield line, _talk(name, texts, options)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from score_files import Evaluate, score, write
+from score_files import Evaluate, Record, score, write
 
 from dialtools.eval.options.select import SelectOptions
 from dialtools.eval.tasks.select import among_rows, given_lists
@@ -146,14 +146,15 @@ def test_fewer_pairs_than_one_block_is_said_and_not_scored(command: Command, noi
     assert "45" in failed.stderr and "100" in failed.stderr and "Traceback" not in failed.stderr
 
 
+@pytest.mark.parametrize("ids", [[{}] * 3, [{"id": n} for n in range(3)]])
 def test_given_lists_may_name_texts_and_the_response_stands_for_the_true_one(
-    evaluate: Evaluate, tmp_path: Path
+    evaluate: Evaluate, tmp_path: Path, ids: list[Record]
 ):
     # the layout of DSTC7-Ubuntu: history, response, candidates; the true one is in the first list,
     # not in the second
     pool = write(
         tmp_path / "pool.jsonl",
-        [{"text": text} for text in ("yes", "no", "well")],
+        [{"text": text, **own} for text, own in zip(("yes", "no", "well"), ids, strict=True)],
         embedding=np.eye(3),
     )
     queries = [

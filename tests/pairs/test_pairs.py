@@ -1020,7 +1020,7 @@ def test_two_texts_without_a_label_are_rejected_and_others_dropped_by_label():
         (["x"], "y", None),
     ]
     assert (policy.skipped, dict(tally.dropped)) == (2, {"labelled neutral": 1})
-    assert tally.sources == 2
+    assert tally.sources == 3
 
 
 NAMES = [("premise", "text1"), ("hypothesis", "sentence2"), ("label", "gold_label")]
@@ -1062,6 +1062,7 @@ def test_labelled_texts_are_pairs_dropped_by_label_or_rejected_by_line(records, 
     made = mine_chunk(chunk, options=options, lines=True)
     assert [orjson.loads(line) for line in made.payloads[""].blob.splitlines()] == rows
     assert [bad.where for bad in made.rejected] == rejected and made.tally.dropped == dropped
+    assert made.tally.sources == len(records) - len(rejected)
 
 
 def test_what_is_wrong_with_triples_is_told_by_file_and_line_or_counted(tmp_path: Path):

@@ -108,12 +108,14 @@ def _text_ids(source: Embeddings, options: SelectOptions, response_ND: np.ndarra
 
 
 def _places(pool: Embeddings) -> dict[str, int]:
-    """Return the row of each candidate of a pool by its id, else by its text."""
-    column = "id" if "id" in pool.columns else "text"
+    """Return the row of each candidate of a pool by its id, or by its text that is no id."""
     place: dict[str, int] = {}
-    for row, name in enumerate(pool.column(column)):
-        if place.setdefault(as_text(name), row) < row and column == "id":
+    for row, name in enumerate(pool.columns.get("id", ())):
+        if place.setdefault(as_text(name), row) < row:
             raise DataError(f"two rows have the id {name}", where=pool.name)
+    for row, text in enumerate(pool.columns.get("text", ()) if place else pool.column("text")):
+        if text is not None:
+            place.setdefault(as_text(text), row)
     return place
 
 
@@ -141,8 +143,7 @@ def given_lists(source: Embeddings, pool: Embeddings, options: SelectOptions) ->
     for row, (listed, true) in enumerate(zip(source.column("candidates"), truth, strict=True)):
         if not isinstance(listed, list):
             raise DataError(f"row {row + 1}: candidates: expected a list", where=source.name)
-        first, *others = map(as_text, [true, *listed])
-        candidates = [first, *(name for name in others if name != first)]
+        candidates = [*map(as_text, [true, *listed])]
         missing = next((name for name in candidates if name not in place), None)
         if missing is not None:
             raise DataError(
@@ -150,9 +151,10 @@ def given_lists(source: Embeddings, pool: Embeddings, options: SelectOptions) ->
                 where=source.name,
                 hint="dial-embed --per candidate embeds them all",
             )
-        rows = [place[name] for name in candidates]
+        first, *others = (place[name] for name in candidates)
+        rows = [first, *(other for other in others if other != first)]
         told = texts if options.duplicates == "drop" else None
-        valid = [not told or told[other] is None or told[other] != told[rows[0]] for other in rows]
+        valid = [not told or told[other] is None or told[other] != told[first] for other in rows]
         scores = exact_scores(query_ND[row][None], pool_MD[rows])
         ranks_N2[row] = ranks(scores, np.zeros(1, np.int64), valid_QC=np.array([valid]))[0]
     return ranks_N2
