@@ -14,7 +14,7 @@ from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.folder import model_folder
 from dialtools.finetune.options import FinetuneOptions
 from dialtools.finetune.task import Task
-from dialtools.finetune.tune import Tuner, open_encoder
+from dialtools.finetune.tune import Tuner, idle, open_encoder
 from dialtools.streams.job import Job
 from dialtools.streams.provenance import Inputs, describe
 from dialtools.streams.resume import Piece, Work
@@ -83,6 +83,8 @@ class Runs:
 
     def take(self) -> Iterator[Piece]:
         """Yield each run once it is finished."""
+        for note in filter(None, (idle(self.task, shots) for shots in self.options.shots)):
+            self.tell(note)
         for model in self.options.model:
             yield from self._of_model(model, open_encoder(model, self.task))
 

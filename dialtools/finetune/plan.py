@@ -9,7 +9,7 @@ from typing import Any
 from dialtools.encoder.forecast import Forecast, place
 from dialtools.finetune.job import Runs
 from dialtools.finetune.task import Task
-from dialtools.finetune.tune import Tuner, drawn, open_encoder, schedule_of
+from dialtools.finetune.tune import Tuner, drawn, idle, open_encoder, schedule_of
 from dialtools.shown import duration
 from dialtools.streams.tally import counted
 
@@ -27,6 +27,8 @@ def plan(task: Task[Any], options: Any, caution: Callable[[str], None]) -> dict[
     each = tuner.time_steps(forecast, max(options.shots))
     tested = 0  # rows, in validations and tests
     for shots in options.shots:
+        if note := idle(task, shots):
+            caution(note)
         few = drawn(task, shots, options.seed)
         schedule = schedule_of(options, len(few.train))
         steps = schedule.per_epoch * schedule.epochs

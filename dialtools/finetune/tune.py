@@ -27,6 +27,7 @@ from dialtools.finetune.options import FinetuneOptions
 from dialtools.finetune.schedule import Course, Schedule, follow
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.metrics.episodes import Episode, sample_sets
+from dialtools.streams.tally import counted
 
 EPSILON = 1e-6
 """Of transformers' own AdamW, which the reference takes; torch's default is 1e-8."""
@@ -251,6 +252,19 @@ def drawn(task: Task[Any], shots: int, seed: int) -> Episode:
     if not len(episode.val):
         raise DataError(f"{len(episode.train)} training rows, none left to validate on")
     return episode
+
+
+def idle(task: Task[Any], shots: int) -> str:
+    """Return the line on runs whose rows are too few for the rate to be above 0, or ""."""
+    options = task.options
+    rows = len(drawn(task, shots, options.seed).train)
+    if schedule_of(options, rows).total:
+        return ""
+    epochs = counted(options.epochs, "epoch")
+    return (
+        f"nothing is learnt of {counted(rows, 'row')} in {epochs}: together fewer than a batch of "
+        f"{options.batch_size:,}; more --epochs or a smaller --batch-size"
+    )
 
 
 def schedule_of(options: FinetuneOptions, rows: int) -> Schedule:

@@ -609,6 +609,14 @@ def test_a_dry_run_finds_that_no_row_is_left_to_validate_on(
     assert all(line.endswith("4 training rows, none left to validate on\n") for line in said)
 
 
+def test_rows_fewer_than_a_batch_are_told_to_teach_nothing(finetune, model: Path, intents: Path):
+    ask = ("intent", "--model", model, *FEW, "--shots", 1, "--batch-size", 64, "--epochs", 1)
+    for dry in ((), ("--dry-run",)):
+        said = finetune(*ask, *dry, intents).stderr
+        assert "nothing is learnt of" in said and "1 epoch: together fewer than a batch" in said
+    assert "nothing is" not in finetune(*ask, "--batch-size", 2, "--dry-run", intents).stderr
+
+
 def test_the_words_that_are_kept_fit_the_positions_and_what_is_cut_is_told(
     finetune, model: Path, tmp_path: Path
 ):
