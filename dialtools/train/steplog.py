@@ -40,7 +40,8 @@ class StepLog:
         if tensorboard:
             from torch.utils.tensorboard import SummaryWriter
 
-            self.writer = SummaryWriter(tensorboard)
+            # what a killed run wrote after its checkpoint is hidden
+            self.writer = SummaryWriter(tensorboard, purge_step=upto + 1 if upto else None)
 
     def add(self, row: dict[str, Any]) -> None:
         """Append a row of figures of the step that it names."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from contextlib import closing
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import orjson
@@ -33,6 +35,18 @@ def test_a_log_keeps_the_rows_up_to_the_checkpoint_and_no_half_of_one(tmp_path: 
         assert rows_kept(tmp_path, upto) == kept
     path.write_bytes(b'{"step":0}\n')
     assert rows_kept(tmp_path, 0) == [1], "without a checkpoint none is kept"
+
+
+@pytest.mark.parametrize(("upto", "purged"), [(0, None), (7, 8)])
+def test_tensorboard_hides_the_steps_after_the_checkpoint(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, upto: int, purged: int | None
+):
+    made = Mock()
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", Mock(SummaryWriter=made))
+    with closing(StepLog(tmp_path, upto=upto, tensorboard="runs")) as log:
+        log.add({"step": upto + 1, "loss": 0.5})
+    made.assert_called_once_with("runs", purge_step=purged)
+    made().add_scalar.assert_any_call("loss", 0.5, upto + 1)
 
 
 @pytest.mark.parametrize(
