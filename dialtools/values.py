@@ -211,10 +211,10 @@ def name_list(text: str) -> tuple[str, ...]:
 
 
 def two_names(text: str) -> tuple[str, ...]:
-    """Parse `a,b` into exactly two names."""
+    """Parse `a,b` into exactly two names, which differ."""
     names = name_list(text)
     if len(names) != 2:
-        raise ValueError("name two")
+        raise ValueError("expected two names that differ")
     return names
 
 

@@ -946,9 +946,9 @@ def test_vectors_of_fields_without_a_file_between(glove: str):
 
 
 def test_what_is_nested_is_no_text_no_number_and_no_list_of_either():
-    plain = ["a", 1, 1.5, True, None, [], ["a", "b"], [1, 2.5]]
+    plain = ["a", 1, 1.5, True, None, [], ["a", "b"], [1, 2.5], [1, None], ["a", None]]
     assert not _nested(plain)
-    for value in ({}, {"a": 1}, [{}], [[1]], ["a", 1], [1, None], [True], ["a", None]):
+    for value in ({}, {"a": 1}, [{}], [[1]], ["a", 1], ["a", 1, None], [True]):
         assert _nested([*plain, value]), value
 
 

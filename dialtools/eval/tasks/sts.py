@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dialtools.corpora import fields
-from dialtools.errors import ConfigError, DataError
+from dialtools.errors import DataError
 from dialtools.eval.identity import about
 from dialtools.eval.options.sts import StsOptions
 from dialtools.eval.rows import rows_by_part
@@ -66,7 +66,6 @@ def cosines(part: Embeddings, options: StsOptions) -> np.ndarray:
 
     Raises:
         DataError: if the file does not have vectors of two texts.
-        ConfigError: if they are of one.
     """
     names = [f"{text}_{SUFFIX}" for text in options.texts] or list(part.vectors)
     if len(names) != 2:
@@ -75,8 +74,6 @@ def cosines(part: Embeddings, options: StsOptions) -> np.ndarray:
             where=part.name,
             hint="dial-embed --field text1,text2 embeds two, --texts A,B names them",
         )
-    if names[0] == names[1]:
-        raise ConfigError(f"--texts names {options.texts[0]} twice")
     first, second = (unit(part.vector(name).astype(np.float64)) for name in names)
     return np.round(np.einsum("nd,nd->n", first, second), DIGITS)
 
