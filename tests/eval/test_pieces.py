@@ -509,8 +509,6 @@ def test_cosines_of_two_texts_and_the_scores_people_gave():
     options = StsOptions(inputs=("x",))
     assert cosines(rows, options) == pytest.approx([0.96, 0])
     assert cosines(rows, StsOptions(inputs=("x",), texts=("b", "a"))) == pytest.approx([0.96, 0])
-    with pytest.raises(ConfigError, match="--texts names b twice"):
-        cosines(rows, StsOptions(inputs=("x",), texts=("b", "b")))
     vectors = np.random.default_rng(0).normal(size=(99, 64)).astype(np.float32)
     same = Embeddings({"a_embedding": vectors, "b_embedding": vectors.copy()}, {})
     assert set(cosines(same, options)) == {1}, "a text is as like itself as any other text is"
