@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -155,7 +156,11 @@ def lies_in(files: Files, corpus: Corpus) -> bool:
 
 
 def _begins(files: Files, names: Sequence[str], corpus: Corpus) -> bool:
-    return any(_opens(corpus, files.opening(name)) for name in names)
+    for name in names:
+        with suppress(DataError):  # who reads the file tells what is wrong with it
+            if _opens(corpus, files.opening(name)):
+                return True
+    return False
 
 
 def corpus_chunks(

@@ -939,14 +939,16 @@ def test_a_broken_file_of_a_folder_of_your_own_is_left_out(
     for name in ("a.jsonl", "d.jsonl"):
         (folder / name).write_text('{"turns": ["hello", "hi"]}\n')
     (folder / "b.parquet").write_bytes(b"PAR1")
-    (folder / "c.jsonl.gz").write_bytes(b"\x1f\x8bbroken")
+    for name in ("c.jsonl.gz", "e.json"):  # exports are JSON, and known by how they begin
+        (folder / name).write_bytes(b"\x1f\x8bbroken")
     options = ["--kind", kind, "--on-error"]
     failed = run(scripts, *options, "fail", folder, status=1)
     assert failed.stderr.startswith(f"dial-pairs: {folder}/b.parquet: damaged parquet".encode())
     done = run(scripts, *options, "skip", folder, status=3)
-    first, second, closing = done.stderr.decode().splitlines()
+    first, second, third, closing = done.stderr.decode().splitlines()
     assert f"{folder}/b.parquet: damaged" in first and first.endswith("; left out")
     assert f"{folder}/c.jsonl.gz: truncated" in second and second.endswith("; left out")
-    assert "2 bad records skipped" in closing
+    assert f"{folder}/e.json: truncated" in third and third.endswith("; left out")
+    assert "3 bad records skipped" in closing
     assert len(done.stdout.splitlines()) == (2 if kind == "consecutive" else 4)
     run(scripts, *options, "skip", folder / "a.jsonl", folder / "b.parquet", status=1)
