@@ -248,8 +248,14 @@ class Encoder(nn.Module):
 
         Returns:
             the rows of the new ones.
+
+        Raises:
+            ModelError: if the tokenizer would give them numbers that words have.
         """
         known = len(self.tokenizer)
+        if self.vocabulary > known and not set(tokens) <= self.tokenizer.get_vocab().keys():
+            message = "its vocabulary leaves out a number: new tokens would take those of words"
+            raise ModelError(message, hint="a vocab.txt with a line twice? make the two differ")
         added = self.tokenizer.add_special_tokens(
             {"extra_special_tokens": tokens}, replace_extra_special_tokens=False
         )

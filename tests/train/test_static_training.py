@@ -19,6 +19,7 @@ from train_parts import recipe_options
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.static import StaticEncoder
 from dialtools.encoder.tokens import SpecialTokens
+from dialtools.errors import ModelError
 from dialtools.train.data.collate import Joining, Lengths, contexts, responses
 from dialtools.train.data.store import Store
 from dialtools.train.start import encoder_kind
@@ -128,18 +129,31 @@ def test_a_transformer_gives_its_tokens_to_a_static_encoder(train, pairs, tmp_pa
     assert len(table.tokenizer) == len(load_encoder(str(tmp_path / "bert")).tokenizer)
 
 
-def test_a_vocabulary_with_a_number_of_no_token_is_given_whole(train, pairs, model, tmp_path):
-    """A vocab.txt that has a line twice makes one."""
-    start = shutil.copytree(model, tmp_path / "start")
+@pytest.fixture
+def with_a_gap(model, tmp_path) -> tuple[Path, int]:
+    """A model one of whose numbers has no token, as a vocab.txt with a line twice makes it."""
+    start = Path(shutil.copytree(model, tmp_path / "start"))
     told = json.loads((start / "tokenizer.json").read_text())
     words = told["model"]["vocab"]
     rows = len(words)
     del words[sorted(words, key=words.__getitem__)[rows // 2]]
     (start / "tokenizer.json").write_text(json.dumps(told))
+    return start, rows
+
+
+def test_a_vocabulary_with_a_number_of_no_token_is_given_whole(train, pairs, with_a_gap, tmp_path):
+    start, rows = with_a_gap
     flags = ("--encoder", "static", "--hidden", "64", "--max-steps", "1")
     train("--model", start, *flags, "-o", tmp_path / "table", pairs, small=False)
     table = load_encoder(str(tmp_path / "table"))
     assert table.backbone.embedding.num_embeddings == rows == len(table.tokenizer) + 1
+
+
+def test_new_tokens_take_no_number_of_a_word(with_a_gap):
+    encoder = load_encoder(str(with_a_gap[0]))
+    with pytest.raises(ModelError, match="new tokens would take those of words"):
+        encoder.use_speaker_tokens()
+    encoder.add_tokens(["[CLS]"])
 
 
 @pytest.mark.parametrize(("windows", "apart"), [("1", False), ("1,3", True)])
