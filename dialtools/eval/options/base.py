@@ -79,6 +79,11 @@ class ReportOptions(ScoreOptions):
             return ()
         return getattr(self, "inputs", ()) or ("-",)
 
+    @property
+    def points(self) -> int | None:
+        """How many pieces its task comes in, as it counts them; None: files must be read first."""
+        return None
+
     def refuse_stdin_twice(self) -> None:
         """Refuse a command line that asks for stdin in two places.
 
