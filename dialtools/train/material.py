@@ -122,8 +122,7 @@ def read_material(
     if validation is None and len(held):
         validation = (store, held)
     skipped = store.counts["skipped"]
-    if options.validation and validation:
-        skipped += validation[0].counts["skipped"]
+    skipped += validation[0].counts["skipped"] if options.validation and validation else 0
     return Material(encoder, store, train, validation, skipped)
 
 
