@@ -172,23 +172,10 @@ def test_a_batch_larger_than_the_corpus_takes_what_there_is(
     assert len(steps(tmp_path / "model" / "train-log.jsonl")) == 2
 
 
-@pytest.mark.parametrize("method", ["dse", "simcse", "todbert"])
-def test_every_kind_of_recipe_trains(method: str, train: Train, tmp_path: Path):
-    rows = pair_records(10)
-    if method == "simcse":
-        rows = [
-            {**r, "context": [r["response"]], "kind": "self", "speakers": [None, None]}
-            for r in rows
-        ]
-    train(
-        "--method",
-        method,
-        *shlex.split("--batch-size 16 --max-steps 4 -o"),
-        tmp_path / "model",
-        stdin=as_lines(rows),
-    )
+def test_raw_dot_products_train(train: Train, pairs: Path, tmp_path: Path):
+    train(*RUN, "--method", "todbert", "-o", tmp_path / "model", pairs)
     log = steps(tmp_path / "model" / "train-log.jsonl")
-    assert len(log) == 4 and all(math.isfinite(row["loss"]) for row in log)
+    assert len(log) == 6 and all(math.isfinite(row["loss"]) for row in log)
 
 
 def test_self_pairs_see_two_dropout_masks(train: Train, tmp_path: Path):
