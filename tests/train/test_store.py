@@ -219,11 +219,6 @@ def test_bad_pairs_can_be_skipped_and_are_counted(
     assert weights(tmp_path / "model") == weights(model)
 
 
-def test_an_empty_stream_is_an_error_and_leaves_no_model(train: Train, tmp_path: Path):
-    train("-o", tmp_path / "model", stdin=b"", code=1)
-    assert not (tmp_path / "model").exists()
-
-
 def test_validation_pairs_are_of_the_wanted_windows(train: Train, pairs: Path, tmp_path: Path):
     rows = [{"context": ["a"] * size, "response": f"b {i}"} for i in range(9) for size in (1, 2)]
     (tmp_path / "v").write_bytes(as_lines(rows))
