@@ -46,7 +46,7 @@ def columns_of(options: CompareOptions) -> tuple[dict[str, Column], int]:
         DataError: for a file that holds no scores, or a column with one score twice.
     """
     table = _Table()
-    table.add(list(dict.fromkeys(options.inputs or ("-",))))
+    table.add(list(dict.fromkeys(options.files)))
     baseline = options.baseline
     if baseline and baseline not in options.names and not table.has(baseline):
         table.add_baseline(baseline)

@@ -74,10 +74,8 @@ class ReportOptions(ScoreOptions):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files of the arguments; `-` is stdin, which is read where none is named."""
-        if getattr(self, "train", None):
-            return ()
-        return getattr(self, "inputs", ()) or ("-",)
+        """The files of the arguments; none beside --train, which names its own."""
+        return () if getattr(self, "train", None) else super().files
 
     @property
     def points(self) -> int | None:
