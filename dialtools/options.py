@@ -404,3 +404,8 @@ class RunOptions:
         help="print every option with its value and its source, then stop",
         how=True,
     )
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files of the arguments; `-` is stdin, which is read where none is named."""
+        return getattr(self, "inputs", ()) or ("-",)

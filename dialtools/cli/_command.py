@@ -137,8 +137,9 @@ class Command:
 
     def _would_wait(self, options: Any) -> bool:
         """Tell whether stdin would be read, and is a terminal: nobody was asked for anything."""
-        files = getattr(options, "files", ("-",))
-        return self.reads_stdin and not options.inputs and "-" in files and sys.stdin.isatty()
+        return (
+            self.reads_stdin and not options.inputs and "-" in options.files and sys.stdin.isatty()
+        )
 
     def resolve(self, flags: Mapping[str, Any]) -> tuple[Any, dict[str, str]]:
         """Return the options object and the source of each value.

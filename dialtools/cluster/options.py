@@ -202,11 +202,6 @@ class ClusterOptions(FindOptions, RowOptions, OutputOptions, RunOptions):
             hint = "-o FILE writes the rows beside the table"
             raise ConfigError(f"{idle} is for rows, whose place --table takes", hint=hint)
 
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The files of the arguments; `-` is stdin."""
-        return self.inputs or ("-",)
-
 
 @dataclass
 class DriftOptions(FindOptions, RowOptions, TableOutputOptions, RunOptions):

@@ -10,7 +10,7 @@ import numpy as np
 
 from dialtools.cluster.options import RowOptions
 from dialtools.corpora import fields
-from dialtools.corpora.fields import text_of_turn
+from dialtools.corpora.fields import BETWEEN_TURNS, shown_text
 from dialtools.corpora.splits import numbered
 from dialtools.errors import DataError
 from dialtools.metrics.space import unit
@@ -19,7 +19,6 @@ from dialtools.streams.vector_files import read_embeddings
 from dialtools.streams.vectors import Embeddings
 
 ROW = "row"
-BETWEEN_TURNS = " / "
 
 
 @dataclass
@@ -83,18 +82,11 @@ def read_rows(paths: Sequence[str], options: RowOptions) -> Rows:
 
 def _texts(source: Embeddings, vectors: str, column: str | None) -> list[str]:
     if column:
-        return [_shown(value) for value in source.column(column)]
+        return list(map(shown_text, source.column(column)))
     try:
-        return [_shown(value) for value in source.texts(vectors)]
+        return list(map(shown_text, source.texts(vectors)))
     except DataError:  # none was kept: clusters are told by the rows' ids
         return []
-
-
-def _shown(value: Any) -> str:
-    """Return a text, or the turns of a history, as one."""
-    if isinstance(value, list):
-        return BETWEEN_TURNS.join(str(text_of_turn(turn) or "") for turn in value)
-    return "" if value is None else str(value)
 
 
 def _place(value: Any, where: str) -> None:

@@ -73,7 +73,7 @@ def cluster_facts(
         if sure is not None and sure[number] == sure[number]:
             facts["stability"] = round(float(sure[number]), DIGITS)
         if rows.texts:
-            facts["nearest"] = first_distinct([rows.texts[row] for row in near], NEAREST)
+            facts["nearest"] = list(dict.fromkeys(rows.texts[row] for row in near))[:NEAREST]
             facts["words"] = words[number]
         records.append(facts)
     return records
@@ -84,16 +84,6 @@ def _of_noise(clusters: Clusters) -> list[dict[str, Any]]:
         return []
     share = round(clusters.noise / len(clusters.labels), DIGITS)
     return [{"schema": SCHEMA, "cluster": -1, "size": clusters.noise, "share": share}]
-
-
-def first_distinct(texts: Sequence[str], count: int) -> list[str]:
-    """Return the first texts that differ from those before them."""
-    found: dict[str, None] = {}
-    for text in texts:
-        found[text] = None
-        if len(found) == count:
-            break
-    return list(found)
 
 
 def telling_words(texts: Sequence[str], labels_N: np.ndarray, count: int) -> list[list[str]]:

@@ -19,6 +19,8 @@ TEXT_KEYS = ("text", "utterance", "content")
 """What the text of a record is called, in one dialect or another."""
 TURN_TEXTS = (*TEXT_KEYS, "message", "body")
 """What the text of a turn is called. Of a record the last two may be anything."""
+BETWEEN_TURNS = " / "
+"""Where the turns of a history are shown in one line."""
 FIRST = ("premise", "text1", "sentence1")
 SECOND = ("hypothesis", "text2", "sentence2")
 """What two texts are called that are compared."""
@@ -115,6 +117,13 @@ def text_of_turn(turn: Any) -> Any:
     if isinstance(turn, dict):
         return next((turn[key] for key in TURN_TEXTS if key in turn), None)
     return turn
+
+
+def shown_text(value: Any) -> str:
+    """Return a label, a text, or the turns of a history in one line; "" of none."""
+    if isinstance(value, list):
+        return BETWEEN_TURNS.join(as_text(text_of_turn(turn) or "") for turn in value)
+    return as_text(value) if is_known(value) else ""
 
 
 def without_text(turn: Mapping[str, Any], where: str) -> BadRecord:

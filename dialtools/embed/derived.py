@@ -23,29 +23,23 @@ def save(
     title: str,
     how: str,
 ) -> None:
-    """Write an encoder that was made of `model`.
+    """Write an encoder that was made of `model`, whose provenance becomes a part of its own.
 
     Args:
         directory: exists and is empty.
         title: of the model's card.
         how: it was made, a sentence for the card.
     """
-    facts = _facts(encoder, model, provenance)
-    modeldir.save(encoder, directory, provenance=facts, card=card(title, how))
-
-
-def _facts(encoder: Encoder, model: str, provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the provenance of an encoder that was made of `model`, that one's included."""
     folder = model_folder(model)
-    own = read_provenance(folder)
-    files = content(folder)
+    own, files = read_provenance(folder), content(folder)
     parent = {"name": model, "files": files, **({"provenance": own} if own else {})}
     # of a model, this is where it is looked for
     spoken = {"speaker-tokens": True} if encoder.role_tokens else {}
-    return {
+    facts = {
         **provenance,
         "options": {**provenance["options"], **spoken},
         "start": files,
         "parents": [parent],
         "weights": encoder.digest(),
     }
+    modeldir.save(encoder, directory, provenance=facts, card=card(title, how))

@@ -137,10 +137,6 @@ class Embedding:
             raise ConfigError(f"{self.format} holds one matrix, not {listed(names)}", hint=hint)
         self.transform.check_fields(self.embedder.fields)
 
-    @property
-    def _inputs(self) -> tuple[str, ...]:
-        return self.options.inputs or ("-",)
-
     def stream(self, provenance: dict[str, Any]) -> None:
         """Write each shard to the output as soon as it is embedded."""
         self._prepare(overwrite=self.options.overwrite)
@@ -159,7 +155,7 @@ class Embedding:
 
         Not of a pipe: what it has yet to bring, a signal would have to wait for.
         """
-        of_files = all(name != "-" and Path(name).is_file() for name in self._inputs)
+        of_files = all(name != "-" and Path(name).is_file() for name in self.options.files)
         return ahead(ready) if of_files and self.embedder.model.overlaps else ready
 
     def shards(self, work: Work) -> Generator[int]:
@@ -195,7 +191,7 @@ class Embedding:
 
         Not if it begins with what only the end tells: a transform fitted to all, or what stdin was.
         """
-        if self.transform.waits or "-" in self._inputs:
+        if self.transform.waits or "-" in self.options.files:
             yield lambda name: None
             return
         with behind(partial(self._write_as_they_come, work)) as written:
@@ -208,7 +204,7 @@ class Embedding:
             DataError: naming the input.
         """
         if not self.embedder.counts.rows and not self.options.shard:
-            where = ", ".join(map(display_name, self._inputs))
+            where = ", ".join(map(display_name, self.options.files))
             raise DataError("no records to embed", where=where)
 
     def _shard(

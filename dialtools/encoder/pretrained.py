@@ -235,15 +235,11 @@ def _drop_missing_pooler(backbone: Any, missing: set[str]) -> None:
     Left in, it would be random, and saved with the model.
     """
     optional = "add_pooling_layer" in inspect.signature(type(backbone).__init__).parameters
+    of_pooler = {name for name in backbone.state_dict() if name.startswith("pooler.")}
     names = {name for name in missing if name.startswith("pooler.")}
-    if optional and names == {f"pooler.{name}" for name in _state_names(backbone, "pooler")}:
+    if optional and names == of_pooler:
         backbone.pooler = None
         missing -= names
-
-
-def _state_names(backbone: Any, part: str) -> list[str]:
-    module = getattr(backbone, part, None)
-    return list(module.state_dict()) if module is not None else []
 
 
 def _refuse_misfit(

@@ -79,8 +79,8 @@ class WordVectors:
         with open_input(path) as stream:
             for number, line in enumerate(stream, 1):
                 fields = line.rstrip().split(b" ")
-                if number == 1 and _is_header(fields):
-                    continue
+                if number == 1 and len(fields) == 2 and all(map(bytes.isdigit, fields)):
+                    continue  # word2vec's header: the number of words, and that of dimensions
                 width = width or len(fields) - 1
                 word, row_D = _word(fields, width)
                 if not word:
@@ -95,11 +95,6 @@ class WordVectors:
         if not rows:
             raise ModelError("holds no word vectors", where=path)
         return cls(words, np.stack(rows))
-
-
-def _is_header(fields: list[bytes]) -> bool:
-    """Tell whether a first line is word2vec's: the number of words, and that of dimensions."""
-    return len(fields) == 2 and all(field.isdigit() for field in fields)
 
 
 def _word(fields: list[bytes], width: int) -> tuple[str, np.ndarray]:

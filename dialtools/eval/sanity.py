@@ -118,12 +118,9 @@ def row_texts(part: Embeddings, fields: Sequence[str]) -> list[str] | None:
     """
     if not fields or any(name not in part.columns for name in fields):
         return None
-    rows = [_turns_of_row(part, fields, row) for row in range(len(part))]
+    columns = [part.columns[name] for name in fields]
+    rows = [[turn for value in row for turn in _turns(value)] for row in zip(*columns, strict=True)]
     return ["\n".join(turns) for turns in rows] if all(rows) else None
-
-
-def _turns_of_row(part: Embeddings, fields: Sequence[str], row: int) -> list[str]:
-    return [turn for name in fields for turn in _turns(part.columns[name][row])]
 
 
 def _turns(value: Any) -> list[str]:

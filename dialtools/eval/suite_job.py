@@ -102,7 +102,8 @@ def _place(folder: str, number: int, dataset: Dataset) -> Place:
     files: dict[str, str] = {}
     missing = ""
     for stem in dataset.stems:
-        named = [path for path in _candidates(folder, stem) if path.is_file()]
+        usual = (Path(folder, f"{stem}{suffix}") for suffix in SUFFIXES)
+        named = [path for path in usual if path.is_file()]
         file = next((str(path) for path in named if holds_vectors(str(path))), None)
         if file is not None:
             files[stem] = file
@@ -110,11 +111,6 @@ def _place(folder: str, number: int, dataset: Dataset) -> Place:
             records = [f"{path.name} holds records, no embeddings" for path in named]
             missing = records[0] if records else f"no {stem}.parquet, .arrow, .jsonl or .npy"
     return Place(folder, number, dataset, files, missing)
-
-
-def _candidates(folder: str, stem: str) -> list[Path]:
-    """Return what embedding files of that name may be called."""
-    return [Path(folder) / f"{stem}{suffix}" for suffix in SUFFIXES]
 
 
 def job_of(command: str, options: SuiteOptions, suite: Suite, places: Sequence[Place]) -> Job:

@@ -59,7 +59,7 @@ class Freq:
             keep=options.annotate,
         )
         # a part counts none of its inputs apart: it may have but some lines of one
-        apart = [options.inputs] if options.part else [(p,) for p in options.inputs or ("-",)]
+        apart = [options.inputs] if options.part else [(p,) for p in options.files]
         for source, paths in enumerate(apart):
             chunks = record_chunks(
                 paths,
@@ -107,7 +107,7 @@ class Freq:
             memory=options.memory, threads=options.jobs, by_turn=by_turn, apart=options.summary
         ) as counting:
             if options.summary:  # of an input without a text, too
-                counting.names.update(enumerate(map(display_name, options.inputs or ("-",))))
+                counting.names.update(enumerate(map(display_name, options.files)))
             for part in self._published(options.counts) if options.counts else self.texts():
                 counting.add(part)
                 if spool is not None:

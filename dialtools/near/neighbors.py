@@ -45,13 +45,12 @@ class Join:
         """
         options = self.options
         names = options.vectors or (None,)
-        files = options.inputs or ("-",)
         self.queries = Rows(vectors=names[0], keep=options.keep, distinct=options.distinct)
-        self.among = self.queries.read(files[0])
+        self.among = self.queries.read(options.files[0])
         if options.joins or options.crosses:
             among = Rows(vectors=names[-1], keep=options.keep, distinct=options.distinct)
             among.expect_like(self.queries)
-            self.among = among.read(files[-1])
+            self.among = among.read(options.files[-1])
 
     @property
     def of_one_file(self) -> bool:

@@ -14,15 +14,39 @@ MOST_NEAREST = 10_000
 
 
 @dataclass
-class NearOptions(OutputOptions, RunOptions):
-    """Which rows count as near, and what of them is told."""
+class NeighborOptions(OutputOptions, RunOptions):
+    """What is searched with, and among what; which rows count as near, what of them is told."""
 
+    inputs: tuple[str, ...] = argument(
+        shown="[QUERIES [INDEX]]",
+        help="QUERIES and INDEX: embedding files, or folders of parts; without INDEX each row is "
+        "searched among the others of QUERIES; none or - is stdin",
+    )
     k: int = option(
         10,
         short="-k",
         metavar="N",
         parse=at_least(1, most=MOST_NEAREST),
         help="number of nearest rows per row, if there are as many",
+        not_with="groups",
+    )
+    limit: int | None = restated(
+        InputOptions, "limit", help="use only the first N rows as queries", not_with="groups"
+    )
+    groups: bool = option(
+        False,
+        help=(
+            "write groups of rows that are linked by cosines of at least --min-cosine, instead "
+            "of pairs"
+        ),
+    )
+    approximate: bool = option(
+        False,
+        help=(
+            "search a graph of the rows (HNSW, needs dialtools[ann]) and report what it misses;"
+            " it is in memory, on top of --memory"
+        ),
+        not_with="groups",
     )
     min_cosine: float | None = option(
         None,
@@ -50,7 +74,6 @@ class NearOptions(OutputOptions, RunOptions):
         help="columns to write beside the numbers of the rows",
         shown="id and what was embedded, if present",
     )
-    limit: int | None = restated(InputOptions, "limit", help="use only the first N rows as queries")
     distinct: bool = option(
         False, group="Input", help="treat rows with equal texts as one, the first"
     )
@@ -67,37 +90,6 @@ class NearOptions(OutputOptions, RunOptions):
     def __post_init__(self) -> None:
         if len(self.vectors) > 2:
             raise ConfigError("--vectors names two at most: to search with, and to search among")
-
-
-@dataclass
-class NeighborOptions(NearOptions):
-    """What is searched with, and among what."""
-
-    inputs: tuple[str, ...] = argument(
-        shown="[QUERIES [INDEX]]",
-        help="QUERIES and INDEX: embedding files, or folders of parts; without INDEX each row is "
-        "searched among the others of QUERIES; none or - is stdin",
-    )
-    k: int = restated(NearOptions, "k", not_with="groups")
-    limit: int | None = restated(NearOptions, "limit", not_with="groups")
-    groups: bool = option(
-        False,
-        help=(
-            "write groups of rows that are linked by cosines of at least --min-cosine, instead "
-            "of pairs"
-        ),
-    )
-    approximate: bool = option(
-        False,
-        help=(
-            "search a graph of the rows (HNSW, needs dialtools[ann]) and report what it misses;"
-            " it is in memory, on top of --memory"
-        ),
-        not_with="groups",
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
         if len(self.inputs) > 2:
             raise ConfigError("two files at most: QUERIES and INDEX", hint="a folder is one")
         if self.inputs.count("-") > 1:

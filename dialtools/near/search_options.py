@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError
-from dialtools.near.options import NearOptions
+from dialtools.near.options import NeighborOptions
 from dialtools.options import RunOptions, argument, option, restated
 from dialtools.shown import quoted
 from dialtools.streams.options import VectorsOptions
@@ -33,11 +33,11 @@ class SearchOptions(PieceOptions, RunOptions):
         help="move the texts to where their responses lie, by a file of dial-embed --transform "
         "to-response --save-transform: find what to answer",
     )
-    k: int = restated(NearOptions, "k", help="number of nearest rows per text")
-    min_cosine: float | None = restated(NearOptions, "min_cosine")
-    distinct: bool = restated(NearOptions, "distinct")
+    k: int = restated(NeighborOptions, "k", help="number of nearest rows per text", not_with=None)
+    min_cosine: float | None = restated(NeighborOptions, "min_cosine")
+    distinct: bool = restated(NeighborOptions, "distinct")
     vectors: str | None = restated(VectorsOptions, "vectors")
-    keep: tuple[str, ...] = restated(NearOptions, "keep")
+    keep: tuple[str, ...] = restated(NeighborOptions, "keep")
     json: bool = option(
         False,
         group="Output",

@@ -53,7 +53,7 @@ def pair_chunks(
     paired one after another: none is in two pairs of an answer.
     """
     pairs = _pairs(_answered(chunks, options, policy, tally), options, tally)
-    name = (options.inputs or ("-",))[0]
+    name = options.files[0]
     while held := list(islice(pairs, PAIRS_A_CHUNK)):
         yield Chunk(name, 1, ROWS, held)
 

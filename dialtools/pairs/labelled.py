@@ -86,7 +86,7 @@ def triple_chunks(options: PairOptions, policy: Policy, tally: Tally) -> Iterato
 
     Its entailments take its contradictions in turn. Holds 256 MiB of pairs, the rest on disk.
     """
-    for path in options.inputs or ("-",):
+    for path in options.files:
         chunks = record_chunks(
             [path], format=options.from_, policy=policy, column=None, logs=options
         )

@@ -42,7 +42,7 @@ def same_label_chunks(options: PairOptions, policy: Policy, tally: Tally) -> Ite
     comes with the next --per-text. Short texts are left out first, so that none is a place in it.
     """
     pairs = _pairs(by_dialogue(_labelled(options, policy, tally)), options, tally)
-    name = (options.inputs or ("-",))[0]
+    name = options.files[0]
     while held := list(islice(pairs, PAIRS_A_CHUNK)):
         yield Chunk(name, 1, ROWS, held)
 

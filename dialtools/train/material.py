@@ -111,7 +111,9 @@ def read_material(
             if (place / STDIN).is_file():
                 note_stdin(json.loads((place / STDIN).read_text()))
             encoder = ready_encoder(start, place, options)
-            store = _tokenised(place, encoder)
+            if not is_finished(place):
+                tokenise_store(place, encoder.tokenizer)
+            store = Store(place)
         encoder = as_wished(encoder, store, options, tell=tell)
         for line in filter(None, _to_tell(encoder, store, options)):
             tell(line)
@@ -120,8 +122,7 @@ def read_material(
     if validation is None and len(held):
         validation = (store, held)
     skipped = store.counts["skipped"]
-    if options.validation and validation:
-        skipped += validation[0].counts["skipped"]
+    skipped += validation[0].counts["skipped"] if options.validation and validation else 0
     return Material(encoder, store, train, validation, skipped)
 
 
@@ -226,13 +227,6 @@ def _check_placeholders(count: int) -> None:
             f"{count} placeholders such as {{SLOT}} in the templates",
             hint="dial-augment makes templates",
         )
-
-
-def _tokenised(place: Path, encoder: Encoder) -> Store:
-    """Return the store, tokenised by this run unless it was before."""
-    if not is_finished(place):
-        tokenise_store(place, encoder.tokenizer)
-    return Store(place)
 
 
 def _to_tell(encoder: Encoder, store: Store, options: TrainOptions) -> Iterator[str]:

@@ -77,13 +77,13 @@ def test_rows_without_a_label_are_of_no_class_and_grey(tmp_path: Path):
 
 def test_of_more_rows_than_asked_some_are_shown_and_turns_stand_in_one_line(tmp_path: Path):
     rows = [{"label": str(i), "text": ["a", str(i)], "who": i % 2} for i in range(9)]
-    rows[8]["text"] = ["a", 3]
+    rows[8]["text"] = [{"speaker": "user", "text": "a"}, 8]
     path = write(tmp_path / "f.jsonl", rows, embedding=np.random.default_rng(0).normal(size=(9, 3)))
     options = {"inputs": (str(path),), "method": "pca", "output": "m.png", "shape": "who"}
     some = maps.evaluate(PlotOptions(**options, max_rows=4))
     assert len(some.labels) == len(some.points) == 4 and some.labels == sorted(set(some.labels))
     every = maps.evaluate(PlotOptions(**options))
-    assert every.texts == [f"a / {i}" for i in range(8)] + ["['a', 3]"]
+    assert every.texts == [f"a / {i}" for i in range(9)]
     assert every.kinds == list("010101010")
     assert list(every.records())[1] == {
         **{"x": every.points[1, 0], "y": every.points[1, 1], "label": "1", "text": "a / 1"}

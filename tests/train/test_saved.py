@@ -114,7 +114,9 @@ def test_a_killed_run_with_an_average_ends_in_the_bytes_of_an_unbroken_one(
     broken_off(line, lambda: logged(broken) > 40, env=environment)
     assert not broken.exists()
     train(*line[1:], "--resume", small=False)
-    names = ["", *(f"snapshots/step-{step:06d}" for step in range(0, 151, 30))]
+    snapshots = [f"step-{step:06d}" for step in range(0, 151, 30)]
+    assert sorted(path.name for path in (broken / "snapshots").iterdir()) == snapshots
+    names = ["", *(f"snapshots/{name}" for name in snapshots)]
     assert [weights(broken / name) for name in names] == [weights(whole / name) for name in names]
     told = [json.loads((m / "dialtools.json").read_text())["validation"] for m in (whole, broken)]
     assert told[0] == told[1] and told[0]["before"] != told[0]["after"]

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from at_work import broken_off
-from pair_corpus import SMALL, Train, weights
+from pair_corpus import Train, weights
 
 from dialtools.streams.job_files import add_piece
 
@@ -80,22 +79,6 @@ def test_epoch_keeps_one_an_epoch(train: Train, pairs: Path, tmp_path: Path):
         "--batch-size", 240, "--epochs", 2, "--snapshot-every", "epoch", "-o", tmp_path / "m", pairs
     )
     assert names(tmp_path / "m") == ["step-000000", "step-000002", "step-000004"]
-
-
-def test_kill_and_resume_keep_the_same_snapshots(
-    train: Train, pairs: Path, model: Path, scripts: Path, environment, tmp_path: Path
-):
-    broken = tmp_path / "model"
-    command = [scripts / "dial-train", *SMALL, *RUN, "-o", broken, pairs]
-    kept = tmp_path / "model.partial" / "snapshots" / "step-000005"
-    broken_off(command, kept.exists, env=environment)
-    assert not broken.exists()
-    train(*RUN, "-o", broken, "--resume", pairs)
-    assert names(broken) == names(model)
-    assert all(
-        weights(broken / "snapshots" / name) == weights(model / "snapshots" / name)
-        for name in names(model)
-    )
 
 
 TASK = shlex.split(

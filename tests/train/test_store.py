@@ -102,13 +102,6 @@ def test_several_files_are_one_stream(train: Train, model: Path, tmp_path: Path)
     assert weights(tmp_path / "model") == weights(model)
 
 
-def test_speaker_tokens_are_the_same_through_every_lane(train: Train, pairs: Path, tmp_path: Path):
-    train(*RUN, "--speaker-tokens", "-o", tmp_path / "a", pairs)
-    pq.write_table(pa.Table.from_pylist(pair_records(40)), tmp_path / "pairs.parquet")
-    train(*RUN, "--speaker-tokens", "-o", tmp_path / "b", tmp_path / "pairs.parquet")
-    assert weights(tmp_path / "a") == weights(tmp_path / "b")
-
-
 def test_an_empty_text_is_trained_as_a_full_stop(train: Train, model: Path, tmp_path: Path):
     rows = pair_records(40)
     for name, text in (("empty", ""), ("stop", ".")):
@@ -224,11 +217,6 @@ def test_bad_pairs_can_be_skipped_and_are_counted(
     (tmp_path / "pairs.jsonl").write_bytes(b'{"context": 1}\n' + pairs.read_bytes())
     train(*RUN, "--on-error", "skip", "-o", tmp_path / "model", tmp_path / "pairs.jsonl", code=3)
     assert weights(tmp_path / "model") == weights(model)
-
-
-def test_an_empty_stream_is_an_error_and_leaves_no_model(train: Train, tmp_path: Path):
-    train("-o", tmp_path / "model", stdin=b"", code=1)
-    assert not (tmp_path / "model").exists()
 
 
 def test_validation_pairs_are_of_the_wanted_windows(train: Train, pairs: Path, tmp_path: Path):

@@ -258,13 +258,13 @@ class Files:
             refuse_other_than_utf8(content, self.shown(name))
             self.fail(name, f"not JSON: {error}")
 
-    def json_object(self, name: str, *, of: str, encoding: str = "utf-8") -> dict[str, Any]:
+    def json_object(self, name: str, *, of: str) -> dict[str, Any]:
         """Return a file's JSON, an object.
 
         Raises:
             DataError: if it is another thing; the message says of what it should be.
         """
-        content = self.json(name, encoding=encoding)
+        content = self.json(name)
         if not isinstance(content, dict):
             self.fail(name, f"expected an object of {of}, found {json_kind(content)}")
         return content

@@ -46,7 +46,7 @@ def columns_of(options: CompareOptions) -> tuple[dict[str, Column], int]:
         DataError: for a file that holds no scores, or a column with one score twice.
     """
     table = _Table()
-    table.add(list(dict.fromkeys(options.inputs or ("-",))))
+    table.add(list(dict.fromkeys(options.files)))
     baseline = options.baseline
     if baseline and baseline not in options.names and not table.has(baseline):
         table.add_baseline(baseline)
@@ -195,29 +195,21 @@ def _models(files: Sequence[str]) -> tuple[dict[str, Column], int]:
     for path in files:
         seeds = list(read_scores([path]))
         published += sum("published" in seed.record for seed in seeds)
-        by_file.append([seed for seed in seeds if _is_measured(seed.record)])
-    if not any(map(_has_repeated_row, by_file)):
+        measured = (s for s in seeds if "published" not in s.record and "value" in s.record)
+        by_file.append(list(measured))
+    if all(len({seed.row for seed in seeds}) == len(seeds) for seeds in by_file):
         return {"": _column(by_file)}, published
 
     models = dict.fromkeys(_model(seed) for seeds in by_file for seed in seeds)
-    columns = {model: _column([_seeds_of(model, seeds) for seeds in by_file]) for model in models}
+    columns = {
+        model: _column([[seed for seed in seeds if _model(seed) == model] for seeds in by_file])
+        for model in models
+    }
     return columns, published
-
-
-def _has_repeated_row(seeds: Sequence[Seed]) -> bool:
-    return len({seed.row for seed in seeds}) < len(seeds)
-
-
-def _is_measured(record: Mapping[str, Any]) -> bool:
-    return "published" not in record and "value" in record
 
 
 def _model(seed: Seed) -> str:
     return str(seed.record.get("model"))
-
-
-def _seeds_of(model: str, seeds: Sequence[Seed]) -> list[Seed]:
-    return [seed for seed in seeds if _model(seed) == model]
 
 
 def _column(by_file: Sequence[Sequence[Seed]]) -> Column:

@@ -74,7 +74,7 @@ def evaluate(options: MtebOptions) -> Export:
         except ValueError as error:
             export.refused[f"{task} {dataset}"] = str(error)
 
-    where = ", ".join(map(display_name, options.inputs or ("-",)))
+    where = ", ".join(map(display_name, options.files))
     if not export.files:
         refused = "; ".join(f"{what}: {why}" for what, why in export.refused.items())
         raise DataError(refused or "holds no scores", where=where)

@@ -74,10 +74,13 @@ class ReportOptions(ScoreOptions):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files of the arguments; `-` is stdin, which is read where none is named."""
-        if getattr(self, "train", None):
-            return ()
-        return getattr(self, "inputs", ()) or ("-",)
+        """The files of the arguments; none beside --train, which names its own."""
+        return () if getattr(self, "train", None) else super().files
+
+    @property
+    def points(self) -> int | None:
+        """How many pieces its task comes in, as it counts them; None: files must be read first."""
+        return None
 
     def refuse_stdin_twice(self) -> None:
         """Refuse a command line that asks for stdin in two places.

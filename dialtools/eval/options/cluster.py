@@ -122,11 +122,6 @@ class ClusterOptions(FindOptions, SplitOptions):
         None, metavar="LABEL", group="Input", help="leave out rows with this label, e.g. oos"
     )
 
-    @property
-    def points(self) -> None:
-        """How many runs and intervals there are is known when the parts are read."""
-        return None
-
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_linkage()

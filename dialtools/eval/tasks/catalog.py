@@ -25,8 +25,7 @@ class Task(Entry):
     Attributes:
         options: the class of its options, as `module:Class`.
         counts: what it advances by, where it takes long ("probes"); the function then takes a
-            second argument `advance`, and its options tell in `points` how many there will be, None
-            where that is not known.
+            second argument `advance`, and its options may tell in `points` how many there will be.
         memory: what it holds, for the help page.
     """
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dialtools.chance import sample_of_rows
-from dialtools.corpora import fields
+from dialtools.corpora.fields import shown_text
 from dialtools.errors import DataError, MissingExtra
 from dialtools.eval.options.plot import PlotOptions
 from dialtools.eval.rows import rows_by_part
@@ -56,13 +56,15 @@ def evaluate(options: PlotOptions) -> Map:
     _check_spread(vectors_ND, part.name)
     chosen = part.select(rows)
     nothing = [""] * len(rows)
+
+    def shown(values: Iterable[Any]) -> list[str]:
+        return list(map(shown_text, values))
+
     return Map(
         points=plane(vectors_ND, options),
-        labels=list(
-            map(_text, chosen.column_if(options.label, usual=PlotOptions.label) or nothing)
-        ),
-        texts=list(map(_text, chosen.column_if(options.text, usual=PlotOptions.text) or nothing)),
-        kinds=list(map(_text, chosen.column(options.shape))) if options.shape else nothing,
+        labels=shown(chosen.column_if(options.label, usual=PlotOptions.label) or nothing),
+        texts=shown(chosen.column_if(options.text, usual=PlotOptions.text) or nothing),
+        kinds=shown(chosen.column(options.shape)) if options.shape else nothing,
         title=part.name,
     )
 
@@ -72,15 +74,6 @@ def _check_spread(vectors_ND: np.ndarray, path: str) -> None:
         raise DataError("vectors of one dimension: a map has two", where=path)
     if np.ptp(vectors_ND, axis=0).max() < np.finfo(np.float32).eps:
         raise DataError("all rows have the same vector: there is nothing to map", where=path)
-
-
-def _text(value: Any) -> str:
-    """Return what is shown of a label, a text, or the turns of a history; "" of none."""
-    if not fields.is_known(value):
-        return ""
-    if isinstance(value, list) and all(isinstance(turn, str) for turn in value):
-        return " / ".join(value)
-    return fields.as_text(value)
 
 
 def plane(vectors_ND: np.ndarray, options: PlotOptions) -> np.ndarray:
