@@ -32,6 +32,9 @@ SHOWN = {
     "new<blockquote><p>old <b>one</b></p><div>two</div></blockquote>new": (
         "new\n> old one\n> two\nnew"
     ),
+    "new<blockquote>\n <b>one</b> two<table><tr><td>a</td><td>b</td></tr></table></blockquote>": (
+        "new\n> one two\n> a b"
+    ),
     "<p></p><br>": "",
     "<![x[ hi": "",
 }
@@ -63,6 +66,7 @@ MAILS = {
     "new\n\nAm 1. Mai 2024 um 09:00\nschrieb\nKim Lee\n<kim2@x.org>:\n> old": "new",
     "in 2024 we\nsaid\nthis:\n> old": "in 2024 we\nsaid",
     "a:\nb\n> old\n": "a:\nb",
+    "My answers:\n\nOn 1 May 2024 at 9:00, Kim wrote:\n> one\n> two\n\n> three": "My answers:",
     "new\n-----Ursprüngliche Nachricht-----\nVon: Kim\nold": "new",
     "new\n________________________________\nFrom: Kim\nold": "new",
     "--\nKim\n-- \n1 > 2 -> 3\n---\nrest": "--\nKim\n-- \n1 > 2 -> 3\n---\nrest",
