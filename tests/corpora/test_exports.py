@@ -143,6 +143,14 @@ def test_whatsapp_writes_dates_by_phone_and_country_and_they_are_the_same_times(
     ]
 
 
+def test_a_copy_of_another_phone_s_messages_is_part_of_the_message_that_sends_it(read, put):
+    copy = "look\n[12/31/24, 10:05:00 PM] Lee: hi\n[12/31/24, 10:06:00 PM] Kim: ho"
+    log = f"31/12/24, 22:07 - Kim: {copy}\n31/12/24, 22:08 - Lee: so\n99/99/24, 22:08 - Max: x\n"
+    (record,) = read(put({"_chat.txt": log}) / "_chat.txt", on_error="skip")
+    assert said([record])["_chat"] == [("Kim", copy), ("Lee", "so")]
+    assert record["turns"][0]["time"] == "2024-12-31T22:07:00"
+
+
 def test_chats_of_an_iphone_are_called_by_the_folder_that_each_is_in(read, put):
     chat = exports.WHATSAPP["iphone, arabic"]
     folder = put({f"WhatsApp Chat - {who}/_chat.txt": chat for who in ("Kim", "Lee")})
