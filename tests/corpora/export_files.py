@@ -314,6 +314,7 @@ def teams(id: str, thread: str | None, who: str | None, text: str, **more: Any) 
     }
 
 
+LATER = "2024-01-01T10:00:07{}Z"
 TEAMS: Files = {
     "messages.json": {
         "@odata.context": "https://graph.microsoft.com/v1.0/$metadata",
@@ -321,7 +322,14 @@ TEAMS: Files = {
             teams("5", None, "Kim", "<p>hello?</p>"),
             teams("3", "1", "Kim", "thanks", body={"contentType": "text", "content": "a <b"}),
             teams("2", "1", "Lee", "<p>until <b>six</b></p><p>today</p>"),
-            teams("1", None, "Kim", "<div>is it open?</div>"),
+            teams(
+                "1",
+                None,
+                "Kim",
+                "<div>is it open?</div>",
+                replies=[teams("7", "1", "Lee", "<p>so?</p>", createdDateTime=LATER.format(".51"))],
+            ),
+            teams("8", "1", "Kim", "<p>and?</p>", createdDateTime=LATER.format(".5")),
             teams("4", "1", None, "<p>a bot</p>"),
             teams("6", "1", "Kim", "", messageType="systemEventMessage"),
         ],
@@ -340,15 +348,17 @@ TEAMS_PERSONAL: Files = {
                     "originalarrivaltime": f"2024-01-01T10:00:0{second}Z",
                     "messagetype": kind,
                     "content": text,
-                    "from": f"8:{who}",
+                    "from": "28:beep" if who == "bot" else f"8:{who}",
                 }
                 for second, kind, who, text in (
                     (3, "Event/Call", "kim", "<partlist/>"),
                     (2, "RichText", "lee", "until &lt; <b>six</b>"),
-                    (1, "Text", "kim", "is it open?"),
+                    (1, "Text", "kim", "is a<b open?"),
+                    (4, "Text", "bot", "beep"),
                 )
             ],
-        }
+        },
+        {"id": "48:notes", "displayName": None, "MessageList": None},
     ],
 }
 IRC = {

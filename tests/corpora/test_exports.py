@@ -47,7 +47,13 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
     "teams": (
         exports.TEAMS,
         {
-            "1": [("Kim", "is it open?"), ("Lee", "until six\ntoday"), ("Kim", "a <b")],
+            "1": [
+                ("Kim", "is it open?"),
+                ("Lee", "until six\ntoday"),
+                ("Kim", "a <b"),
+                ("Kim", "and?"),
+                ("Lee", "so?"),
+            ],
             "5": [("Kim", "hello?")],
         },
     ),
@@ -180,9 +186,9 @@ def test_a_dash_in_a_subtitle_is_another_turn_and_a_colon_in_one_cue_no_speaker(
 
 
 def test_a_personal_export_of_teams_is_read_by_time(read, put):
-    (record,) = read(put({"messages.json": exports.TEAMS_PERSONAL}))
-    assert record["domain"] == "Lee"
-    turns = [("8:kim", "is it open?"), ("8:lee", "until < six")]
+    record, notes = read(put({"messages.json": exports.TEAMS_PERSONAL}))
+    assert (record["domain"], notes["turns"]) == ("Lee", [])
+    turns = [("8:kim", "is a<b open?"), ("8:lee", "until < six")]
     assert said([record])["19:x"] == turns
 
 
