@@ -277,6 +277,11 @@ def test_what_is_no_turn_is_told_at_the_end_and_pauses_cut_and_names_are_mapped(
             "conversations.json:1: mapping: no way from 'a' to the root",
         ),
         (
+            "chats.json",
+            [{"uuid": "c", "name": "x", "chat_messages": [{"sender": ["human"], "text": "a"}]}],
+            "chats.json:1: sender: expected human or assistant, found ['human']",
+        ),
+        (
             "result.json",
             {"type": "personal_chat", "messages": [{"type": "message", "text": [5]}]},
             "result.json:1: text: expected a string or parts of one, found a number",
@@ -311,6 +316,19 @@ def test_a_bad_record_of_an_export_is_told_in_one_line(scripts, put, file, conte
     run = subprocess.run([scripts / "dial-pairs", path], capture_output=True, text=True)
     assert run.returncode == 1 and run.stderr.count("\n") == 1, run.stderr
     assert told in run.stderr
+
+
+@pytest.mark.parametrize("flag", ["--reply-column", "--order-column", "--unsorted"])
+def test_an_export_is_no_table_of_turns(scripts: Path, put, flag: str):
+    words = [flag] if flag == "--unsorted" else [flag, "ts"]
+    for asked in ([], ["--from", "slack"]):
+        run = subprocess.run(
+            [scripts / "dial-pairs", *asked, *words, put(exports.SLACK)],
+            capture_output=True,
+            text=True,
+        )
+        assert run.returncode == 2, run.stderr
+        assert f"{flag} is for tables of a turn a row, and {put(exports.SLACK)}" in run.stderr
 
 
 def test_an_export_that_is_read_as_plain_text_is_told_before_it_is(scripts: Path, put):
