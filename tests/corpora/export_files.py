@@ -14,6 +14,10 @@ def message(id: str, parent: str | None, role: str, *parts: Any, **more: Any) ->
     return {"id": id, "message": told, "parent": parent, "children": []}
 
 
+SIX = (
+    "until \ue200cite\ue202search0\ue201six at \ue200url\ue202the shop\ue202search1\ue201"
+    ' in \ue200entity\ue202["city","Rome","in Italy"]\ue201'
+)
 CHATGPT: Files = {
     "chat.html": "<html></html>",
     "conversations.json": [
@@ -34,7 +38,7 @@ CHATGPT: Files = {
                     "a",
                     "think",
                     "assistant",
-                    "until \ue200cite\ue202search0\ue201six",
+                    SIX,
                     recipient="all",
                 ),
                 "u2": message("u2", "a", "user", "thanks"),
@@ -295,7 +299,7 @@ SUBTITLES = {
 }
 SRT = (
     "1\n00:00:01,500 --> 00:00:03,000\n<i>is it open</i>\nnow?\n\n"
-    "2\n00:00:04,000 --> 00:00:05,000\n{\\an8}- until six\n- Note: thanks\n"
+    "2\n00:00:04,000 --> 00:00:05,000\n{\\an8}- until six\n-Note: thanks\n-5 --\n"
 )
 
 

@@ -16,13 +16,14 @@ from dialtools.corpora.published import corpus_chunks, corpus_of
 from dialtools.errors import DataError
 from dialtools.streams.policy import Policy
 
+SIX = "until six at the shop in Rome"
 GREETED = [("kim", "hello"), ("lee", "hi kim")]
 PARTY = [("Kim", "see you at ten: ok?\nand bring\nthe tickets"), ("Lee", "happy new year")]
 TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] = {
     "chatgpt": (
         exports.CHATGPT,
         {
-            "c-1": [("user", "is it open?"), ("system", "until six"), ("user", "thanks")],
+            "c-1": [("user", "is it open?"), ("system", SIX), ("user", "thanks")],
             "c-2": [],
         },
     ),
@@ -177,11 +178,13 @@ def test_a_transcript_is_read_with_its_speakers_whatever_it_is_called(read, put,
     assert record["turns"][0]["time"] == 1.5
     folder = put({"notes.vtt": exports.SUBTITLES[tool], "own.txt": "hello\n"}, "several")
     assert read(folder, "subtitles") == [record]
+    put({f"{day}/notes.vtt": exports.SUBTITLES[tool] for day in "ab"}, "several")
+    assert [*said(read(folder, "subtitles"))] == ["a/notes", "b/notes", "notes"]
 
 
 def test_a_dash_in_a_subtitle_is_another_turn_and_a_colon_in_one_cue_no_speaker(read, put):
     (record,) = read(put({"film.srt": exports.SRT}) / "film.srt")
-    texts = ["is it open now?", "until six", "Note: thanks"]
+    texts = ["is it open now?", "until six", "Note: thanks -5 --"]
     assert said([record])["film"] == [(None, text) for text in texts]
 
 
@@ -205,6 +208,17 @@ def test_conversations_of_intercom_in_an_object_of_their_own_are_told_by_their_t
     assert said(read(put({"all.json": {"conversations": conversations}}) / "all.json")) == {
         "9": TURNS["intercom"][1]["9"]
     }
+
+
+def test_logs_of_one_day_are_called_by_their_channels_too(read, put):
+    log = "[10:00:02] <kim> hello\n"
+    folder = put({f"{channel}/2024-01-01.log": log for channel in ("#a", "#b")})
+    assert [*said(read(folder))] == ["#a/2024-01-01", "#b/2024-01-01"]
+
+
+def test_a_ticket_is_told_by_what_stands_before_a_long_text(put):
+    ticket = {"id": 1, "raw_subject": "Broken", "description": "x" * 5000, "requester_id": 1}
+    assert corpus_of(str(put({"a.json": [ticket]}) / "a.json"), None) == "zendesk"
 
 
 def test_a_log_that_is_compressed_is_called_as_before(read, put):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import Any
 
 import orjson
@@ -114,9 +114,14 @@ def objects(value: Any, name: str) -> list[dict[str, Any]]:
     return value
 
 
+def title(name: str) -> str:
+    """Return what a log is called: its path without suffix, as folders may have files alike."""
+    return str(PurePosixPath(name.removesuffix(".gz").removesuffix(".zst")).with_suffix(""))
+
+
 def stem(name: str) -> str:
-    """Return what a log is called: its file's name without folder and suffix, compressed or not."""
-    return Path(name.removesuffix(".gz").removesuffix(".zst")).stem
+    """Return what a file is called, without folder and suffix, compressed or not."""
+    return PurePosixPath(title(name)).name
 
 
 def known_time(record: dict[str, Any], name: str) -> float | None:
