@@ -47,13 +47,7 @@ class Talk:
         Raises:
             Unexpected: if it is no list.
         """
-        if not isinstance(value, list):
-            raise Unexpected(f"{name}: expected a list, found {json_kind(value)}")
-        for i, item in enumerate(value):
-            if not isinstance(item, dict):
-                found = f"{name}[{i}]: expected an object, found {json_kind(item)}"
-                self.bad.append((found, item))
-        return [item for item in value if isinstance(item, dict)]
+        return objects(value, name, self.bad)
 
     @contextmanager
     def hearing(self, message: dict[str, Any]) -> Generator[None]:
@@ -100,18 +94,24 @@ def _is_of_lines(files: Files, name: str) -> bool:
         return False
 
 
-def objects(value: Any, name: str) -> list[dict[str, Any]]:
-    """Return a list of objects.
+def objects(value: Any, name: str, bad: list[Bad] | None = None) -> list[dict[str, Any]]:
+    """Return the objects of a list.
+
+    Args:
+        bad: gets what is none.
 
     Raises:
-        Unexpected: if it is another thing, or one of its items is.
+        Unexpected: if it is no list or, without `bad`, one of its items is no object.
     """
     if not isinstance(value, list):
         raise Unexpected(f"{name}: expected a list, found {json_kind(value)}")
     for i, item in enumerate(value):
         if not isinstance(item, dict):
-            raise Unexpected(f"{name}[{i}]: expected an object, found {json_kind(item)}")
-    return value
+            found = f"{name}[{i}]: expected an object, found {json_kind(item)}"
+            if bad is None:
+                raise Unexpected(found)
+            bad.append((found, item))
+    return [item for item in value if isinstance(item, dict)]
 
 
 def title(name: str) -> str:
