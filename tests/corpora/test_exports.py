@@ -221,6 +221,12 @@ def test_a_ticket_is_told_by_what_stands_before_a_long_text(put):
     assert corpus_of(str(put({"a.json": [ticket]}) / "a.json"), None) == "zendesk"
 
 
+def test_an_export_with_the_newest_first_is_turned_round(read, put):
+    ((name, chat),) = exports.DISCORD.items()
+    folder = put({name: {**chat, "messages": chat["messages"][::-1]}})
+    assert said(read(folder)) == TURNS["discord"][1]
+
+
 def test_a_log_that_is_compressed_is_called_as_before(read, put):
     name, log = exports.IRC["irssi"]
     folder = put({name: log, f"{name}.gz": gzip.compress(log.encode())})
@@ -294,6 +300,11 @@ def test_what_is_no_turn_is_told_at_the_end_and_pauses_cut_and_names_are_mapped(
             "chats.json",
             [{"uuid": "c", "name": "x", "chat_messages": [{"sender": ["human"], "text": "a"}]}],
             "chats.json:1: sender: expected human or assistant, found ['human']",
+        ),
+        (
+            "messages.json",
+            {"exportDate": "2024", "conversations": [5], "MessageList": []},
+            "messages.json:1: conversations[0]: expected an object, found a number",
         ),
         (
             "result.json",

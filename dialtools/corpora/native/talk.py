@@ -58,10 +58,19 @@ class Talk:
             self.bad.append((str(error), message))
 
     def record(self, **facts: Any) -> dict[str, Any]:
-        """Return the dialogue; facts that are None are left out."""
+        """Return the dialogue, oldest turn first; facts that are None are left out."""
+        times = [turn.get("time") for turn in self.turns]
+        if _goes_back(times):  # as exporters write it that are asked for the newest first
+            self.turns.reverse()
         record = stated(**facts) | {"turns": self.turns}
         record |= {LEFT_OUT: dict(self.left_out)} if self.left_out else {}
         return record | ({BAD: self.bad} if self.bad else {})
+
+
+def _goes_back(times: list[Any]) -> bool:
+    """Tell whether times are all known, each before the one above it or the same."""
+    alike = len({type(time) for time in times}) == 1 and None not in times
+    return alike and times[0] > times[-1] and times == sorted(times, reverse=True)
 
 
 def documents(files: Files, *patterns: str, within: str = "") -> Iterator[Raw]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from dialtools.corpora.markup import seen
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, field
+from dialtools.corpora.native.raw import Raw, Unexpected, field
 from dialtools.corpora.native.talk import BOTS, NOTICES, Talk, documents, known_text, objects
 
 SPOKEN = ("message", "Text", "RichText", "RichText/Html")
@@ -31,7 +31,12 @@ def raw(files: Files) -> Iterator[Raw]:
             told = found._replace(value=[], more=(_thread(found.value), None))
             threads.setdefault(told.more[0], told).value.extend(_with_replies(found.value))
             continue
-        for chat in objects(found.value["conversations"], "conversations"):
+        try:
+            chats = objects(found.value["conversations"], "conversations")
+        except Unexpected as error:
+            files.policy.reject(found.where, str(error), found.value)
+            continue
+        for chat in chats:
             named = known_text(chat, "id"), known_text(chat, "displayName")
             yield found._replace(value=chat.get("MessageList") or [], more=named)
     yield from threads.values()
