@@ -171,6 +171,18 @@ def test_a_log_that_looks_like_html_is_told_of(pairs: Pairs, kind: str):
     assert b"HTML" not in pairs(lines(marked, *[plain] * 40), "--kind", kind).stderr
 
 
+def test_counting_and_embedding_a_log_of_html_tell_of_it_too(
+    scripts: Path, minilm: str, tmp_path: Path
+):
+    log = tmp_path / "log.csv"
+    log.write_text("text\n<p>a</p>\nb\n<b>c</b>\n")
+    for command in (["dial-freq"], ["dial-embed", "--model", minilm, "--to", "jsonl"]):
+        line = [scripts / command[0], *command[1:], log]
+        done = subprocess.run(line, capture_output=True, text=True)
+        told = "2 of 3 texts looked at are HTML: dial-pairs --html reads what people see of it"
+        assert done.returncode == 0 and told in done.stderr
+
+
 def test_tickets_with_hostile_html_are_rejected_or_read_at_once(pairs: Pairs, tmp_path: Path):
     def ticket(html: str) -> dict:
         said = [{"author_id": 1, "html_body": html}, {"author_id": 2, "html_body": "<p>ok</p>"}]
