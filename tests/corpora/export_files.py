@@ -248,7 +248,8 @@ WHATSAPP = {
     "android, german": (
         "31.12.24, 22:05 - Kim: see you at ten: ok?\nand bring\nthe tickets\n"
         "31.12.24, 22:06 - Lee: <Medien ausgeschlossen>\n"
-        "01.01.25, 00:07 - Lee: happy new year\n"
+        "31.12.24, 22:06 - Lee: Diese Nachricht wurde gelöscht.\n"
+        "01.01.25, 00:07 - Lee: happy new year <Diese Nachricht wurde bearbeitet.>\n"
     ),
     "android, chinese": (
         "2024/12/31 下午10:05 - Kim: see you at ten: ok?\nand bring\nthe tickets\n"

@@ -44,9 +44,23 @@ LATIN = tuple("AaPp")
 MEDIA = re.compile(r"<[^<>]+>|null")
 ATTACHED = re.compile(r"\A\u200e?[A-Z]{3}-\d{8}-WA\d{4,}\.\w{2,5} \([^()\n]+\)\n?")
 """A file that goes with a message: its caption stands below."""
-ADDED = re.compile(r"(?<!\s)\s*+(?:\u200e?<[^<>]{0,99}edited[^<>]{0,99}>|\u200e<[^<>]{1,199}>)$")
+EDITED = "edited|bearbeitet|editó|editada|modifi|bewerkt"
+ADDED = re.compile(
+    rf"(?<!\s)\s*+(?:\u200e?<[^<>]{{0,99}}(?:{EDITED})[^<>]{{0,99}}>|\u200e<[^<>]{{1,199}}>)$"
+)
 """What the app adds to a text: that it was edited, or the name of a file."""
-DELETED = ("This message was deleted", "You deleted this message")
+DELETED = frozenset(
+    (
+        *("This message was deleted", "You deleted this message"),
+        *("Diese Nachricht wurde gelöscht", "Du hast diese Nachricht gelöscht"),
+        *("Se eliminó este mensaje", "Eliminaste este mensaje"),
+        *("Ce message a été supprimé", "Vous avez supprimé ce message"),
+        *("Questo messaggio è stato eliminato", "Hai eliminato questo messaggio"),
+        *("Mensagem apagada", "Você apagou esta mensagem"),
+        *("Dit bericht is verwijderd", "U hebt dit bericht verwijderd"),
+    )
+)
+"""What Android writes in place of a message, where an iPhone puts a mark before it."""
 MARK = "\u200e"
 """Before what the app, not a person, has written."""
 
