@@ -47,7 +47,7 @@ class Corpus(Entry):
         alone: names of a file that can be nothing else: read so without --from.
         marks: sets of file names that together tell a folder or an archive (as does any of
             `alone`).
-        opening: a regular expression of how its files begin (4 KiB of them): any single file that
+        opening: a regular expression of how its files begin (16 KiB of them): any single file that
             does is read so, and of a folder or an archive the first file of a mark has to.
         licence: of the data, as its publisher states it.
         source: where it was published.

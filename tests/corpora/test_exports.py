@@ -216,9 +216,11 @@ def test_logs_of_one_day_are_called_by_their_channels_too(read, put):
     assert [*said(read(folder))] == ["#a/2024-01-01", "#b/2024-01-01"]
 
 
-def test_a_ticket_is_told_by_what_stands_before_a_long_text(put):
-    ticket = {"id": 1, "raw_subject": "Broken", "description": "x" * 5000, "requester_id": 1}
+def test_a_long_text_in_the_first_record_hides_no_export(put):
+    ticket = {"id": 1, "raw_subject": "Broken", "description": "x" * 20_000, "requester_id": 1}
     assert corpus_of(str(put({"a.json": [ticket]}) / "a.json"), None) == "zendesk"
+    chat = {"uuid": "c", "name": "", "summary": "x" * 5000, "chat_messages": []}
+    assert corpus_of(str(put({"conversations.json": [chat]}, "chats")), None) == "claude"
 
 
 def test_an_export_with_the_newest_first_is_turned_round(read, put):

@@ -40,8 +40,8 @@ from dialtools.streams.scraps import temporary_folder
 
 SPLITS = {"train": ("train", "trn", "training"), "val": VALIDATION, "test": ("test", "tst")}
 NAMES_TOLD = 5
-OPENING_BYTES = 4096
-"""Of a file, by which it may be told."""
+OPENING_BYTES = 1 << 14
+"""Of a file, by which it may be told: its first record may begin with a long text."""
 DAMAGED = (
     zipfile.BadZipFile,
     tarfile.TarError,
