@@ -424,8 +424,8 @@ _BY_NAME: dict[str, Corpus] = {
     "zendesk": _corpus(
         "Zendesk's tickets with comments; the requester is the user",
         marks=(("*.json",), ("*.jsonl",), ("*.ndjson",)),
-        opening=rf'{JSON}(?:(?=.*"requester(?:_id)?":)(?=.*"(?:submitter|assignee|ticket_form)_id":)'
-        r'|(?=.*"raw_subject":))',
+        opening=rf'{JSON}(?:(?=.*"raw_subject":)'
+        r'|(?=.*"requester(?:_id)?":)(?=.*"(?:submitter|assignee|ticket_form)_id":))',
         licence=YOURS,
         source="support.zendesk.com (Exporting ticket, user, or organization data)",
     ),
