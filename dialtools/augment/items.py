@@ -90,7 +90,7 @@ def _items(
         for number, record in records(chunk, policy):
             where = Where(chunk.name, number)
             try:
-                yield _item(where, as_turns(record, tally), marked)
+                yield from [_item(where, part, marked) for part, _ in as_turns(record, tally)]
             except BadRecord as error:
                 policy.reject(where, str(error), record)
 

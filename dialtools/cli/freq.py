@@ -35,6 +35,7 @@ from dialtools.freq.options import FreqOptions
 )
 def main(options: FreqOptions, run: Run) -> None:
     from dialtools.cli._imbalance import report_imbalance
+    from dialtools.corpora.logs import markup_line
     from dialtools.freq.job import Freq
     from dialtools.freq.output import check_outputs, write_annotated, write_frequencies
 
@@ -48,4 +49,6 @@ def main(options: FreqOptions, run: Run) -> None:
             report_imbalance(freq, run)
         else:
             write_frequencies(freq, run.provenance)
+    if told := markup_line(freq.tally):
+        run.warn(told)
     run.close(freq.closing_line())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from dialtools.corpora.dialogues import (
@@ -30,7 +31,11 @@ def turns(where: Where, record: Mapping[str, Any], tally: Tally) -> Iterator[Row
     Raises:
         BadRecord: if the record is no dialogue.
     """
-    record = as_turns(record, tally)
+    for part, again in as_turns(record, tally):
+        yield from islice(_turns(where, part, tally), again, None)
+
+
+def _turns(where: Where, record: Mapping[str, Any], tally: Tally) -> Iterator[Row]:
     talk = dialogue(record)
     key, listed = field_of_turns(record)
     # beside a history, the response and its speaker are the last turn, not facts of the dialogue

@@ -1,7 +1,7 @@
 """The corpora and exports that can be read as they were published, and what tells one from another.
 
 A corpus is a module of `corpora.native` with two functions: `raw(files)` yields its raw records
-(`shape.Raw`), in order, and `record(raw)` returns the record of one, a dialogue {"id", "split",
+(`raw.Raw`), in order, and `record(raw)` returns the record of one, a dialogue {"id", "split",
 "domain", "turns": [{"speaker": "user" or "system", "text", "slots", "acts"}]}, an utterance
 {"text", "label", "split", "slots"}, two texts {"text1", "text2", "label" or "score", "split"}, or a
 response {"history", "response", "candidates", "split"}; `Unexpected` tells what it found instead.
@@ -47,7 +47,7 @@ class Corpus(Entry):
         alone: names of a file that can be nothing else: read so without --from.
         marks: sets of file names that together tell a folder or an archive (as does any of
             `alone`).
-        opening: a regular expression of how its files begin (4 KiB of them): any single file that
+        opening: a regular expression of how its files begin (16 KiB of them): any single file that
             does is read so, and of a folder or an archive the first file of a mark has to.
         licence: of the data, as its publisher states it.
         source: where it was published.
@@ -424,7 +424,8 @@ _BY_NAME: dict[str, Corpus] = {
     "zendesk": _corpus(
         "Zendesk's tickets with comments; the requester is the user",
         marks=(("*.json",), ("*.jsonl",), ("*.ndjson",)),
-        opening=rf'{JSON}(?=.*"requester(?:_id)?":)(?=.*"(?:submitter|assignee|ticket_form)_id":)',
+        opening=rf'{JSON}(?:(?=.*"raw_subject":)'
+        r'|(?=.*"requester(?:_id)?":)(?=.*"(?:submitter|assignee|ticket_form)_id":))',
         licence=YOURS,
         source="support.zendesk.com (Exporting ticket, user, or organization data)",
     ),

@@ -19,6 +19,8 @@ from dialtools.corpora.fields import (
 )
 
 HISTORY, RESPONSE = "history", "response"
+SPEAKERS = "speakers"
+"""Who says each turn, beside turns that are texts."""
 TURN_KEYS = ("turns", "dialogue", "messages", "conversations")
 NAMED_LIKE_IDS = ("dialog", "conversation", "chat", "thread", "transcript", "utterances")
 """Fields of turns where no text stands beside them; beside one they tell whose it is."""
@@ -147,10 +149,20 @@ def field_of_turns(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
     if type(turns) is not list:
         raise BadRecord(f'"{key}" must be a list')
     if key != HISTORY:
-        return key, messages(turns) if key in CHATS else turns
+        return key, messages(turns) if key in CHATS else _spoken(turns, record.get(SPEAKERS))
     if not isinstance(record[RESPONSE], str):
         raise BadRecord(f"{RESPONSE}: expected a string, got {json_kind(record[RESPONSE])}")
     return key, [*turns, {"text": record[RESPONSE], "speaker": record.get("speaker")}]
+
+
+def _spoken(turns: list[Any], speakers: Any) -> list[Any]:
+    """Return texts with who says each, if that stands in a list of as many names; else as is."""
+    if type(speakers) is not list or len(speakers) != len(turns):
+        return turns
+    if not all(isinstance(part, str | None) for part in (*turns, *speakers)):
+        return turns
+    pairs = zip(turns, speakers, strict=True)
+    return [{"speaker": speaker, "text": text} for text, speaker in pairs]
 
 
 def _in_rows(turns: Any) -> Any:

@@ -122,12 +122,17 @@ def probe(texts: Iterable[Any], tally: Tally, *, plain: bool = False) -> None:
     tally.facts.update({PROBED: len(looked), LOOKING: looking, QUOTING: quoting, NAMING: naming})
 
 
-def markup_line(tally: Tally) -> str:
-    """Return the line on texts that look like HTML, or ""."""
+def markup_line(tally: Tally, reader: str = "dial-pairs --html") -> str:
+    """Return the line on texts that look like HTML, or "".
+
+    Args:
+        reader: what reads them.
+    """
     looked, looking = tally.facts[PROBED], tally.facts[LOOKING]
     if not looking or looking < SHARE * looked:
         return ""
-    return f"{looking:,} of {looked:,} texts looked at are HTML: --html reads what people see of it"
+    told = f"{looking:,} of {looked:,} texts looked at are HTML"
+    return f"{told}: {reader} reads what people see of it"
 
 
 def quoting_line(tally: Tally) -> str:

@@ -41,6 +41,7 @@ class _Seen:
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.unread = self.quoted = 0
+        self.begins = True
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.unread += tag in UNREAD
@@ -53,9 +54,12 @@ class _Seen:
         self._border(tag)
 
     def data(self, text: str) -> None:
-        if not self.unread:
-            begins = self.quoted and text.strip() and (not self.parts or self.parts[-1] == "\n")
-            self.parts.append(f"> {text}".replace("\n", " ") if begins else text.replace("\n", " "))
+        if self.unread:
+            return
+        said = bool(text.strip())
+        self.parts += ["> "] * (self.begins and said and self.quoted > 0)
+        self.parts.append(text.replace("\n", " "))
+        self.begins = self.begins and not said
 
     def close(self) -> str:
         return "".join(self.parts)
@@ -63,5 +67,6 @@ class _Seen:
     def _border(self, tag: str) -> None:
         if BLOCK.fullmatch(tag):
             self.parts.append("\n")
+            self.begins = True
         elif tag in CELLS:
             self.parts.append(" ")

@@ -29,6 +29,15 @@ from dialtools.values import (
 
 DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
 TABLE, SPOKEN, BYTES = "Tables of one turn a row", "Times and speakers", "CSV and TSV"
+OF_TURNS = (
+    "dialogue_column",
+    "text_column",
+    "speaker_column",
+    "order_column",
+    "reply_column",
+    "unsorted",
+)
+"""Options of a table of one turn a row."""
 EVERY_OTHER = "*"
 TEXT = "text"
 
@@ -152,17 +161,14 @@ class LogOptions:
     )
 
     @property
+    def of_turns(self) -> list[str]:
+        """The flags that say that the input is a table of turns."""
+        return [f"--{name.replace('_', '-')}" for name in OF_TURNS if getattr(self, name)]
+
+    @property
     def rows_are_turns(self) -> bool:
         """Whether a flag says that the input is a table of turns."""
-        return self.unsorted or any(
-            (
-                self.dialogue_column,
-                self.text_column,
-                self.speaker_column,
-                self.order_column,
-                self.reply_column,
-            )
-        )
+        return bool(self.of_turns)
 
     @property
     def reading(self) -> tuple[Callable[[str], str], ...]:
@@ -206,6 +212,11 @@ class LogOptions:
             raise ConfigError(
                 f"--speaker-prefix reads lines of plain text, and {where} is read as {kind}",
                 hint="--from text reads it so",
+            )
+        if self.rows_are_turns and kind not in FORMATS:
+            flag = self.of_turns[0]
+            raise ConfigError(
+                f"{flag} is for tables of a turn a row, and {where} is read as {kind}"
             )
         if kind in FORMATS and FORMATS[kind].columns:
             return

@@ -19,22 +19,30 @@ def unquoted(text: str) -> str:
     That is the lines that begin with `>`, and all below a rule.
     """
     kept: list[str] = []
+    within = False  # a heading stands above the first line of a quote alone
     for line in text.split("\n"):
         if RULE.fullmatch(line):
             break
-        if not QUOTED.match(line):
+        quoted = QUOTED.match(line) is not None
+        if not quoted:
             kept.append(line)
-        elif kept:
+        elif not within:
             _drop_heading(kept)
+        within = quoted or (within and not line.strip())
     return "\n".join(kept).strip()
 
 
 def _drop_heading(kept: list[str]) -> None:
     """Take off lines such as `On 1 May 2024 at 9:00, Kim Lee <kim@x.org> wrote:`."""
-    while kept and not kept[-1].strip():
-        kept.pop()
+    _drop_blank_lines(kept)
     if kept and kept[-1].rstrip().endswith(":"):
         del kept[-_lines_of_heading(kept) :]
+        _drop_blank_lines(kept)
+
+
+def _drop_blank_lines(kept: list[str]) -> None:
+    while kept and not kept[-1].strip():
+        kept.pop()
 
 
 def _lines_of_heading(kept: list[str]) -> int:

@@ -17,6 +17,7 @@ from dialtools.corpora.dialogues import (
     NO_TURNS,
     NULL_TURNS,
     RESPONSE,
+    SPEAKERS,
     TURN_KEYS,
     WITHOUT_TEXT,
     Dialogue,
@@ -50,6 +51,7 @@ DIALOGUE_FIELDS = (
     RESPONSE,
     PROMPT,
     "speaker",
+    SPEAKERS,
     *IDS,
     DOMAIN,
 )

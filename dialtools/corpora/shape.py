@@ -26,7 +26,7 @@ from dialtools.corpora.dialogues import (
 )
 from dialtools.corpora.fields import TURN_TEXTS, BadRecord, json_kind, without_text
 from dialtools.corpora.options import EVERY_OTHER, LogOptions
-from dialtools.corpora.replies import PROMPT, branches, is_tree, turns_of_tree
+from dialtools.corpora.replies import ID, PROMPT, branches, is_tree, turns_of_tree
 from dialtools.corpora.times import BadTime, seconds
 from dialtools.streams.tally import Tally
 
@@ -175,15 +175,28 @@ class Shaper:
             yield turns[start:end]
 
 
-def as_turns(record: Mapping[str, Any], tally: Tally) -> Mapping[str, Any]:
-    """Return a chat with a language model as a dialogue of `turns`; another record as it is.
+def holds_turns(record: Mapping[str, Any]) -> bool:
+    """Tell whether a record is a dialogue: a list of turns, or a tree of messages."""
+    return key_of_turns(record) is not None or is_tree(record)
+
+
+def as_turns(record: Mapping[str, Any], tally: Tally) -> Iterator[tuple[Mapping[str, Any], int]]:
+    """Yield chats with language models, and branches of trees, as dialogues of `turns`.
+
+    Another record is yielded as it is. Beside each stands how many of its turns, from the first, a
+    branch before has.
 
     Raises:
         BadRecord: naming the field, what was expected and what was found.
     """
-    if key_of_turns(record) not in OF_CHATS:
-        return record
-    return next(Shaper(LogOptions(), tally)(record)).record
+    if not is_tree(record) and key_of_turns(record) not in OF_CHATS:
+        yield record, 0
+        return
+    known: set[str] = set()
+    for number, (made, _) in enumerate(Shaper(LogOptions(), tally)(record)):
+        turns = made["turns"]
+        yield made, int(number > 0 and turns[0][ID] in known)
+        known.update(turn[ID] for turn in turns if ID in turn)
 
 
 def _known_by(turns: list[dict[str, Any]]) -> str:

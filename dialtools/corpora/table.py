@@ -89,7 +89,7 @@ def table_chunks(
 ) -> Iterator[Chunk]:
     """Yield chunks of dialogue records.
 
-    Holds a chunk, one dialogue, and the ids of those that have ended (8 bytes each). A turn has
+    Holds a chunk, one dialogue, and a number for each that has ended (70 bytes). A turn has
     text, speaker and, from the order column, time. A domain that all turns name is the dialogue's.
 
     Args:

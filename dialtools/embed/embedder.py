@@ -16,6 +16,7 @@ import pyarrow as pa
 from dialtools.advance import Advance
 from dialtools.chance import share
 from dialtools.corpora.dialogues import HISTORY, NO_TURNS
+from dialtools.corpora.logs import markup_line, probe
 from dialtools.corpora.turns import Turns, turns_of
 from dialtools.embed.carry import Columns
 from dialtools.embed.fields import choose_fields, vector_name
@@ -107,6 +108,7 @@ class Embedder:
         rows = min(FIRST_ROWS, most) if soon else most
         while taken := list(islice(good, rows)):
             shard = Shard(*zip(*taken, strict=True))
+            probe((texts[-1] for turns in shard.turns for texts, _ in turns), self.tally)
             self.columns.made = self._made()
             self.columns.see(shard.rows)
             yield shard
@@ -240,6 +242,8 @@ class Embedder:
             yield f"{counted(self.policy.blank, 'blank line')} of plain text left out: no rows"
         if self.counts.blank:
             yield f"{self.counts.blank:,} of {texts} blank: embedded as {quoted(EMPTY)}"
+        if told := markup_line(self.tally):
+            yield told
         if self.counts.unknown:
             alike = "zero" if self.model.settings.center is None else "alike"
             yield f"{self.counts.unknown:,} of {texts} without a known word: {alike} vectors"

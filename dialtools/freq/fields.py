@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dialtools.corpora.dialogues import dialogue, key_of_turns
+from dialtools.corpora.dialogues import dialogue
 from dialtools.corpora.fields import TURN_TEXTS, BadRecord, json_kind
-from dialtools.corpora.shape import as_turns
+from dialtools.corpora.shape import as_turns, holds_turns
 from dialtools.shown import listed, quoted
 from dialtools.streams.tally import Tally
 
@@ -29,8 +29,9 @@ def field_texts(record: dict[str, Any], name: str | None, tally: Tally) -> list[
     if name is None:
         if RESPONSE in record:
             name = RESPONSE
-        elif key_of_turns(record):
-            return dialogue(as_turns(record, tally)).texts
+        elif holds_turns(record):
+            parts = as_turns(record, tally)
+            return [text for part, again in parts for text in dialogue(part).texts[again:]]
         elif TEXT in record:
             name = TEXT
         else:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from dialtools.advance import Advance, silent
+from dialtools.corpora.logs import FIRST_TEXTS, probe
 from dialtools.corpora.read import record_chunks
 from dialtools.errors import ConfigError
 from dialtools.freq import render
@@ -72,6 +73,7 @@ class Freq:
                 part = extract(chunk, source)
                 part.name = display_name(paths[0])
                 self._check_part(part)
+                probe(part.texts[:FIRST_TEXTS].to_pylist(), self.tally)
                 if not options.merge:  # those were normalised when they were counted
                     part.texts = normalised(part.texts, options.ignore)
                 if not len(part.texts):

@@ -17,6 +17,7 @@ from dialtools.corpora.block import has_blank, read_block
 from dialtools.corpora.dialogues import key_of_turns
 from dialtools.corpora.fields import BadRecord, text
 from dialtools.corpora.pair_columns import pair_columns
+from dialtools.corpora.shape import holds_turns
 from dialtools.errors import nearest
 from dialtools.freq.columns import integers, strings
 from dialtools.freq.fields import COUNT, RESPONSE, TEXT, count_of, field_texts
@@ -201,7 +202,7 @@ class Extractor:
             return NO_FREQUENCY
         if self.field:
             return None if self.field in record else nearest(self.field, list(record))
-        is_known = bool(key_of_turns(record)) or RESPONSE in record or TEXT in record
+        is_known = holds_turns(record) or RESPONSE in record or TEXT in record
         return None if is_known else "--field NAME counts another field"
 
 

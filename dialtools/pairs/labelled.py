@@ -34,6 +34,7 @@ THREE_TEXTS = (
 POSITIVE: tuple[str, ...] = ("entailment", "positive")
 NEGATIVE: tuple[str, ...] = ("contradiction", "negative")
 """Labels of two texts: of SNLI and MNLI, of Dialogue NLI."""
+INSTRUCTION, INPUT = "instruction", "input"
 TRIPLES_A_CHUNK = 4096
 SIMILAR = "similar"
 Talks = Iterator[tuple[int, Dialogue]]
@@ -171,16 +172,25 @@ def _rows(
         names: what each text may be called.
         what: a key of EXPECTED.
     """
-    wanted = (*chain(*names), "id")
+    wanted = (*chain(*names), INPUT, "id")
     unknown = check_columns(chunk, names, what)
-    for line, record in log_records(chunk, policy, options, wanted, texts=options.texts):
+    for line, record in log_records(chunk, policy, options, wanted, texts=(*options.texts, INPUT)):
         try:
-            texts = [_text(unknown | record, called, what) for called in names]
+            asked = record if options.texts else _with_input(record)
+            texts = [_text(unknown | asked, called, what) for called in names]
             name = identity_of(record.get("id"), "id")
         except BadRecord as error:
             policy.reject(Where(chunk.name, line), str(error), record)
         else:
             yield line, name, texts
+
+
+def _with_input(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record with what its instruction is about below that, as Alpaca's prompt has it."""
+    instruction, about = record.get(INSTRUCTION), record.get(INPUT)
+    if not isinstance(instruction, str) or not isinstance(about, str) or not about.strip():
+        return record
+    return record | {INSTRUCTION: f"{instruction}\n{about}"}
 
 
 def check_columns(chunk: Chunk, names: Iterable[tuple[str, ...]], what: str) -> dict[str, None]:

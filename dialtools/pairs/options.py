@@ -242,6 +242,9 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
             raise ConfigError(
                 "-o names {split}, and nothing is split", hint="--split train=0.9,heldout=0.1"
             )
+        unread = [*self.of_turns, *["--session-gap"] * bool(self.session_gap)]
+        if unread and self.kind in OF_TEXTS:
+            raise ConfigError(f"{unread[0]} has no meaning beside --kind {self.kind}")
         of_the_whole = {
             OF_ALL_PARTS: self.limit is not None,
             "--distinct keeps the first of all parts, which no part knows": self.distinct,

@@ -113,7 +113,7 @@ class Outputs:
 
 def warnings(options: PairOptions, tally: Tally) -> list[str]:
     """Return a line on each thing in the log that may not be as its reader thinks."""
-    markup = "" if options.html else markup_line(tally)
+    markup = "" if options.html else markup_line(tally, "--html")
     quoting = "" if options.drop_quotes else quoting_line(tally)
     naming = "" if options.speaker_prefix else naming_line(tally)
     lines = [line(options, tally) for line in _LINES]

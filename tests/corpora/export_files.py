@@ -14,6 +14,10 @@ def message(id: str, parent: str | None, role: str, *parts: Any, **more: Any) ->
     return {"id": id, "message": told, "parent": parent, "children": []}
 
 
+SIX = (
+    "until \ue200cite\ue202search0\ue201six at \ue200url\ue202the shop\ue202search1\ue201"
+    ' in \ue200entity\ue202["city","Rome","in Italy"]\ue201'
+)
 CHATGPT: Files = {
     "chat.html": "<html></html>",
     "conversations.json": [
@@ -34,7 +38,7 @@ CHATGPT: Files = {
                     "a",
                     "think",
                     "assistant",
-                    "until \ue200cite\ue202search0\ue201six",
+                    SIX,
                     recipient="all",
                 ),
                 "u2": message("u2", "a", "user", "thanks"),
@@ -244,7 +248,8 @@ WHATSAPP = {
     "android, german": (
         "31.12.24, 22:05 - Kim: see you at ten: ok?\nand bring\nthe tickets\n"
         "31.12.24, 22:06 - Lee: <Medien ausgeschlossen>\n"
-        "01.01.25, 00:07 - Lee: happy new year\n"
+        "31.12.24, 22:06 - Lee: Diese Nachricht wurde gelöscht.\n"
+        "01.01.25, 00:07 - Lee: happy new year <Diese Nachricht wurde bearbeitet.>\n"
     ),
     "android, chinese": (
         "2024/12/31 下午10:05 - Kim: see you at ten: ok?\nand bring\nthe tickets\n"
@@ -295,7 +300,7 @@ SUBTITLES = {
 }
 SRT = (
     "1\n00:00:01,500 --> 00:00:03,000\n<i>is it open</i>\nnow?\n\n"
-    "2\n00:00:04,000 --> 00:00:05,000\n{\\an8}- until six\n- Note: thanks\n"
+    "2\n00:00:04,000 --> 00:00:05,000\n{\\an8}- until six\n-Note: thanks\n-5 --\n"
 )
 
 
@@ -314,6 +319,7 @@ def teams(id: str, thread: str | None, who: str | None, text: str, **more: Any) 
     }
 
 
+LATER = "2024-01-01T10:00:07{}Z"
 TEAMS: Files = {
     "messages.json": {
         "@odata.context": "https://graph.microsoft.com/v1.0/$metadata",
@@ -321,7 +327,14 @@ TEAMS: Files = {
             teams("5", None, "Kim", "<p>hello?</p>"),
             teams("3", "1", "Kim", "thanks", body={"contentType": "text", "content": "a <b"}),
             teams("2", "1", "Lee", "<p>until <b>six</b></p><p>today</p>"),
-            teams("1", None, "Kim", "<div>is it open?</div>"),
+            teams(
+                "1",
+                None,
+                "Kim",
+                "<div>is it open?</div>",
+                replies=[teams("7", "1", "Lee", "<p>so?</p>", createdDateTime=LATER.format(".51"))],
+            ),
+            teams("8", "1", "Kim", "<p>and?</p>", createdDateTime=LATER.format(".5")),
             teams("4", "1", None, "<p>a bot</p>"),
             teams("6", "1", "Kim", "", messageType="systemEventMessage"),
         ],
@@ -340,15 +353,17 @@ TEAMS_PERSONAL: Files = {
                     "originalarrivaltime": f"2024-01-01T10:00:0{second}Z",
                     "messagetype": kind,
                     "content": text,
-                    "from": f"8:{who}",
+                    "from": "28:beep" if who == "bot" else f"8:{who}",
                 }
                 for second, kind, who, text in (
                     (3, "Event/Call", "kim", "<partlist/>"),
                     (2, "RichText", "lee", "until &lt; <b>six</b>"),
-                    (1, "Text", "kim", "is it open?"),
+                    (1, "Text", "kim", "is a<b open?"),
+                    (4, "Text", "bot", "beep"),
                 )
             ],
-        }
+        },
+        {"id": "48:notes", "displayName": None, "MessageList": None},
     ],
 }
 IRC = {

@@ -118,6 +118,23 @@ def test_the_field_of_turns_is_told_by_the_names_beside_it(fields: set[str], key
     assert key_of_turns(fields) == key
 
 
+def test_a_list_of_speakers_beside_texts_tells_who_says_each(scripts: Path, tmp_path: Path):
+    log = tmp_path / "log.jsonl"
+    texts = {"dialogue": ["a", "b", None, "c"], "speakers": ["Kim", None, "Lee", "Kim"]}
+    people = {"dialogue": ["a", "b", "c"], "speakers": ["Kim", "Lee"]}
+    log.write_text(json.dumps(texts) + "\n" + json.dumps(people) + "\n")
+
+    def told(*flags: str) -> list[dict[str, Any]]:
+        line = [scripts / "dial-pairs", *flags, log]
+        done = subprocess.run(line, capture_output=True, check=True)
+        return [json.loads(record) for record in done.stdout.splitlines()]
+
+    first, second = told("--window", "2")
+    assert (first["speakers"], "speakers" in second) == (["Kim", None, "Kim"], False)
+    talk, _ = told("--kind", "dialogue")
+    assert [turn.get("speaker") for turn in talk["turns"]] == ["Kim", None, "Kim"]
+
+
 def test_a_speaker_may_be_a_number(scripts: Path, tmp_path: Path):
     path = tmp_path / "log.jsonl"
     path.write_text('{"turns": [{"speaker": 0, "utterance": "a"}, {"speaker": 1.0, "text": "b"}]}')

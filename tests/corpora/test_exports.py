@@ -16,13 +16,14 @@ from dialtools.corpora.published import corpus_chunks, corpus_of
 from dialtools.errors import DataError
 from dialtools.streams.policy import Policy
 
+SIX = "until six at the shop in Rome"
 GREETED = [("kim", "hello"), ("lee", "hi kim")]
 PARTY = [("Kim", "see you at ten: ok?\nand bring\nthe tickets"), ("Lee", "happy new year")]
 TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] = {
     "chatgpt": (
         exports.CHATGPT,
         {
-            "c-1": [("user", "is it open?"), ("system", "until six"), ("user", "thanks")],
+            "c-1": [("user", "is it open?"), ("system", SIX), ("user", "thanks")],
             "c-2": [],
         },
     ),
@@ -47,7 +48,13 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
     "teams": (
         exports.TEAMS,
         {
-            "1": [("Kim", "is it open?"), ("Lee", "until six\ntoday"), ("Kim", "a <b")],
+            "1": [
+                ("Kim", "is it open?"),
+                ("Lee", "until six\ntoday"),
+                ("Kim", "a <b"),
+                ("Kim", "and?"),
+                ("Lee", "so?"),
+            ],
             "5": [("Kim", "hello?")],
         },
     ),
@@ -143,6 +150,14 @@ def test_whatsapp_writes_dates_by_phone_and_country_and_they_are_the_same_times(
     ]
 
 
+def test_a_copy_of_another_phone_s_messages_is_part_of_the_message_that_sends_it(read, put):
+    copy = "look\n[12/31/24, 10:05:00 PM] Lee: hi\n[12/31/24, 10:06:00 PM] Kim: ho"
+    log = f"31/12/24, 22:07 - Kim: {copy}\n31/12/24, 22:08 - Lee: so\n99/99/24, 22:08 - Max: x\n"
+    (record,) = read(put({"_chat.txt": log}) / "_chat.txt", on_error="skip")
+    assert said([record])["_chat"] == [("Kim", copy), ("Lee", "so")]
+    assert record["turns"][0]["time"] == "2024-12-31T22:07:00"
+
+
 def test_chats_of_an_iphone_are_called_by_the_folder_that_each_is_in(read, put):
     chat = exports.WHATSAPP["iphone, arabic"]
     folder = put({f"WhatsApp Chat - {who}/_chat.txt": chat for who in ("Kim", "Lee")})
@@ -163,18 +178,20 @@ def test_a_transcript_is_read_with_its_speakers_whatever_it_is_called(read, put,
     assert record["turns"][0]["time"] == 1.5
     folder = put({"notes.vtt": exports.SUBTITLES[tool], "own.txt": "hello\n"}, "several")
     assert read(folder, "subtitles") == [record]
+    put({f"{day}/notes.vtt": exports.SUBTITLES[tool] for day in "ab"}, "several")
+    assert [*said(read(folder, "subtitles"))] == ["a/notes", "b/notes", "notes"]
 
 
 def test_a_dash_in_a_subtitle_is_another_turn_and_a_colon_in_one_cue_no_speaker(read, put):
     (record,) = read(put({"film.srt": exports.SRT}) / "film.srt")
-    texts = ["is it open now?", "until six", "Note: thanks"]
+    texts = ["is it open now?", "until six", "Note: thanks -5 --"]
     assert said([record])["film"] == [(None, text) for text in texts]
 
 
 def test_a_personal_export_of_teams_is_read_by_time(read, put):
-    (record,) = read(put({"messages.json": exports.TEAMS_PERSONAL}))
-    assert record["domain"] == "Lee"
-    turns = [("8:kim", "is it open?"), ("8:lee", "until < six")]
+    record, notes = read(put({"messages.json": exports.TEAMS_PERSONAL}))
+    assert (record["domain"], notes["turns"]) == ("Lee", [])
+    turns = [("8:kim", "is a<b open?"), ("8:lee", "until < six")]
     assert said([record])["19:x"] == turns
 
 
@@ -191,6 +208,25 @@ def test_conversations_of_intercom_in_an_object_of_their_own_are_told_by_their_t
     assert said(read(put({"all.json": {"conversations": conversations}}) / "all.json")) == {
         "9": TURNS["intercom"][1]["9"]
     }
+
+
+def test_logs_of_one_day_are_called_by_their_channels_too(read, put):
+    log = "[10:00:02] <kim> hello\n"
+    folder = put({f"{channel}/2024-01-01.log": log for channel in ("#a", "#b")})
+    assert [*said(read(folder))] == ["#a/2024-01-01", "#b/2024-01-01"]
+
+
+def test_a_long_text_in_the_first_record_hides_no_export(put):
+    ticket = {"id": 1, "raw_subject": "Broken", "description": "x" * 20_000, "requester_id": 1}
+    assert corpus_of(str(put({"a.json": [ticket]}) / "a.json"), None) == "zendesk"
+    chat = {"uuid": "c", "name": "", "summary": "x" * 5000, "chat_messages": []}
+    assert corpus_of(str(put({"conversations.json": [chat]}, "chats")), None) == "claude"
+
+
+def test_an_export_with_the_newest_first_is_turned_round(read, put):
+    ((name, chat),) = exports.DISCORD.items()
+    folder = put({name: {**chat, "messages": chat["messages"][::-1]}})
+    assert said(read(folder)) == TURNS["discord"][1]
 
 
 def test_a_log_that_is_compressed_is_called_as_before(read, put):
@@ -263,6 +299,16 @@ def test_what_is_no_turn_is_told_at_the_end_and_pauses_cut_and_names_are_mapped(
             "conversations.json:1: mapping: no way from 'a' to the root",
         ),
         (
+            "chats.json",
+            [{"uuid": "c", "name": "x", "chat_messages": [{"sender": ["human"], "text": "a"}]}],
+            "chats.json:1: sender: expected human or assistant, found ['human']",
+        ),
+        (
+            "messages.json",
+            {"exportDate": "2024", "conversations": [5], "MessageList": []},
+            "messages.json:1: conversations[0]: expected an object, found a number",
+        ),
+        (
             "result.json",
             {"type": "personal_chat", "messages": [{"type": "message", "text": [5]}]},
             "result.json:1: text: expected a string or parts of one, found a number",
@@ -297,6 +343,19 @@ def test_a_bad_record_of_an_export_is_told_in_one_line(scripts, put, file, conte
     run = subprocess.run([scripts / "dial-pairs", path], capture_output=True, text=True)
     assert run.returncode == 1 and run.stderr.count("\n") == 1, run.stderr
     assert told in run.stderr
+
+
+@pytest.mark.parametrize("flag", ["--reply-column", "--order-column", "--unsorted"])
+def test_an_export_is_no_table_of_turns(scripts: Path, put, flag: str):
+    words = [flag] if flag == "--unsorted" else [flag, "ts"]
+    for asked in ([], ["--from", "slack"]):
+        run = subprocess.run(
+            [scripts / "dial-pairs", *asked, *words, put(exports.SLACK)],
+            capture_output=True,
+            text=True,
+        )
+        assert run.returncode == 2, run.stderr
+        assert f"{flag} is for tables of a turn a row, and {put(exports.SLACK)}" in run.stderr
 
 
 def test_an_export_that_is_read_as_plain_text_is_told_before_it_is(scripts: Path, put):

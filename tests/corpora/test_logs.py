@@ -18,12 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from written import json_lines, json_value
 
+from dialtools.corpora import by_turn
 from dialtools.corpora.by_dialogue import Row, by_dialogue
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.read import dialogue_chunks, dialogue_records
 from dialtools.corpora.replies import branches
 from dialtools.streams.chunks import read_records
-from dialtools.streams.policy import Policy
+from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
 
 Said = Sequence[tuple[str, str]]
@@ -561,6 +562,28 @@ def test_a_tree_of_messages_in_one_record_is_read_as_its_branches(tmp_path: Path
     log.write_bytes(orjson.dumps({"prompt": {"text": "q", "replies": [1]}}))
     bad = run(scripts, log, status=1)
     assert b"trees.jsonl:1: prompt: expected messages with lists of replies" in bad.stderr
+
+
+def test_other_commands_read_each_message_of_a_tree_once(tmp_path: Path, scripts: Path):
+    answers = message("b", "assistant", "yes"), message("c", "assistant", "no")
+    tree = {"message_tree_id": "t", "prompt": message("a", "prompter", "q", *answers)}
+    rows = [*by_turn.turns(Where("trees.jsonl", 1), tree, Tally())]
+    assert [(row["dialogue_id"], row["turn"], row["text"]) for row in rows] == [
+        ("t", 0, "q"),
+        ("t", 1, "yes"),
+        ("t#2", 1, "no"),
+    ]
+    assert [turn["text"] for turn in rows[2]["history"]] == ["q", "no"]
+    log = tmp_path / "trees.jsonl"
+    log.write_bytes(orjson.dumps(tree))
+    (book := tmp_path / "book.json").write_text('{"word": {"q": 1}}')
+    flags = ["--ner", "rules", "--book", book]
+    counted, made = (
+        subprocess.run([scripts / command, *words, log], capture_output=True, text=True)
+        for command, words in (("dial-freq", []), ("dial-augment", flags))
+    )
+    assert [row["count"] for row in json_lines(counted.stdout)] == [1, 1, 1], counted.stderr
+    assert [len(row["turns"]) for row in json_lines(made.stdout)] == [2, 2], made.stderr
 
 
 @given(st.lists(st.integers(0, 30), max_size=30), st.randoms(), st.sets(st.integers(0, 30)))

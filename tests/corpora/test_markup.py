@@ -32,6 +32,9 @@ SHOWN = {
     "new<blockquote><p>old <b>one</b></p><div>two</div></blockquote>new": (
         "new\n> old one\n> two\nnew"
     ),
+    "new<blockquote>\n <b>one</b> two<table><tr><td>a</td><td>b</td></tr></table></blockquote>": (
+        "new\n> one two\n> a b"
+    ),
     "<p></p><br>": "",
     "<![x[ hi": "",
 }
@@ -63,6 +66,7 @@ MAILS = {
     "new\n\nAm 1. Mai 2024 um 09:00\nschrieb\nKim Lee\n<kim2@x.org>:\n> old": "new",
     "in 2024 we\nsaid\nthis:\n> old": "in 2024 we\nsaid",
     "a:\nb\n> old\n": "a:\nb",
+    "My answers:\n\nOn 1 May 2024 at 9:00, Kim wrote:\n> one\n> two\n\n> three": "My answers:",
     "new\n-----Ursprüngliche Nachricht-----\nVon: Kim\nold": "new",
     "new\n________________________________\nFrom: Kim\nold": "new",
     "--\nKim\n-- \n1 > 2 -> 3\n---\nrest": "--\nKim\n-- \n1 > 2 -> 3\n---\nrest",
@@ -165,6 +169,18 @@ def test_a_log_that_looks_like_html_is_told_of(pairs: Pairs, kind: str):
     assert b"HTML" not in pairs(lines(marked), "--kind", kind, "--html").stderr
     assert b"HTML" not in pairs(lines(plain), "--kind", kind).stderr
     assert b"HTML" not in pairs(lines(marked, *[plain] * 40), "--kind", kind).stderr
+
+
+def test_counting_and_embedding_a_log_of_html_tell_of_it_too(
+    scripts: Path, minilm: str, tmp_path: Path
+):
+    log = tmp_path / "log.csv"
+    log.write_text("text\n<p>a</p>\nb\n<b>c</b>\n")
+    for command in (["dial-freq"], ["dial-embed", "--model", minilm, "--to", "jsonl"]):
+        line = [scripts / command[0], *command[1:], log]
+        done = subprocess.run(line, capture_output=True, text=True)
+        told = "2 of 3 texts looked at are HTML: dial-pairs --html reads what people see of it"
+        assert done.returncode == 0 and told in done.stderr
 
 
 def test_tickets_with_hostile_html_are_rejected_or_read_at_once(pairs: Pairs, tmp_path: Path):

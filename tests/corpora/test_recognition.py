@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from dialtools.corpora.catalog import CORPORA
-from dialtools.corpora.published import corpus_of
+from dialtools.corpora.native import files
+from dialtools.corpora.published import corpus_of, lies_in
 from dialtools.errors import DataError
+from dialtools.streams.policy import Policy
 
 LAYOUTS = {
     "multiwoz": [
@@ -117,3 +119,14 @@ def test_readme_tells_how_many_corpora_there_are():
     readme = Path(__file__).resolve().parents[2] / "README.md"
     numbers = re.findall(r"(\d+) published corpora", readme.read_text())
     assert set(map(int, numbers)) == {len(CORPORA)}
+
+
+def test_of_many_files_each_is_asked_of_few_patterns(put, monkeypatch: pytest.MonkeyPatch):
+    read = files.Files(
+        str(put({f"x/2024-01-{day:02}.json": "[]" for day in range(1, 29)})), Policy()
+    )
+    asked: list[str] = []
+    like = files.ends_like
+    monkeypatch.setattr(files, "ends_like", lambda name, p: asked.append(name) or like(name, p))
+    assert not any(lies_in(read, corpus) for corpus in CORPORA.values())
+    assert len(asked) < 28 * 20  # of some 150 patterns

@@ -289,6 +289,10 @@ taskmaster woz-dialogs.json
 -> woz-dialogs.json:1: speaker: expected user or assistant, found 'system'
 
 taskmaster woz-dialogs.json
+[{"conversation_id": ["x"], "utterances": []}]
+-> woz-dialogs.json:1: conversation_id: expected a string, found a list
+
+taskmaster woz-dialogs.json
 [1]
 -> woz-dialogs.json:1: expected an object with 'utterances', found a number
 

@@ -75,6 +75,19 @@ def test_what_sets_call_the_two_is_known_and_any_names_can_be_given(
     assert read(pairs(*named, "x.jsonl")) == [("a", "b", None)]
 
 
+def test_the_input_of_an_instruction_stands_below_it_unless_the_two_are_named(
+    pairs: Pairs, tmp_path: Path
+):
+    rows = [{"instruction": "Translate", "input": about, "output": "oui"} for about in ("yes", "")]
+    (tmp_path / "alpaca.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "alpaca.parquet")
+    for name in ("alpaca.jsonl", "alpaca.parquet"):
+        asked = [context for context, *_ in read(pairs(name))]
+        assert asked == ["Translate\nyes", "Translate"]
+        named = read(pairs("--texts", "instruction,output", name))
+        assert [context for context, *_ in named] == ["Translate", "Translate"]
+
+
 @pytest.mark.parametrize(
     ("record", "told"),
     [

@@ -18,8 +18,13 @@ SPEAKERS = {"user": "user", "assistant": "system"}
 INSTRUCTIONS, TOOLS = "instructions", "turns of tools"
 SPOKEN = ("text", "multimodal_text")
 """Types of content that people read as messages; others are code, thoughts, what tools print."""
-SOURCE = re.compile("\ue200[^\ue200\ue201]*\ue201")
-"""Stands where the screen has the button of a source: citeturn0search1, between private letters."""
+MARK = re.compile("\ue200([^\ue200\ue201]*)\ue201")
+"""Between private letters stands what the screen has a button for, as citeturn0search1 of a source.
+
+A link has its text there, too, and an entity its name: `url`, `entity["city","Rome","..."]`.
+"""
+
+ENTITY = re.compile(r'\["[^"]*", ?"([^"]*)"')
 
 
 def raw(files: Files) -> Iterator[Raw]:
@@ -81,4 +86,13 @@ def _text(content: dict[str, Any]) -> str:
     """Return the texts among the parts; pictures have none, a voice has what was understood."""
     parts = field(content, "parts", list, default=[])
     texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
-    return SOURCE.sub("", "\n".join(text for text in texts if isinstance(text, str)))
+    return MARK.sub(_shown, "\n".join(text for text in texts if isinstance(text, str)))
+
+
+def _shown(mark: re.Match[str]) -> str:
+    """Return the words that the screen has in place of a mark."""
+    kind, *facts = mark[1].split("\ue202")
+    if kind == "url" and facts:
+        return facts[0]
+    entity = ENTITY.match(facts[0]) if kind == "entity" and facts else None
+    return entity[1] if entity else ""

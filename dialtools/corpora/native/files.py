@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import csv
+import fnmatch
 import gzip
 import io
 import lzma
@@ -19,7 +20,7 @@ import zipfile
 import zlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from fnmatch import fnmatch
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, NoReturn, cast
 
@@ -39,8 +40,8 @@ from dialtools.streams.scraps import temporary_folder
 
 SPLITS = {"train": ("train", "trn", "training"), "val": VALIDATION, "test": ("test", "tst")}
 NAMES_TOLD = 5
-OPENING_BYTES = 4096
-"""Of a file, by which it may be told."""
+OPENING_BYTES = 1 << 14
+"""Of a file, by which it may be told: its first record may begin with a long text."""
 DAMAGED = (
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -127,12 +128,21 @@ class Files:
         """
         if self.single:
             return [Path(self.path).name]
-        matching = [
-            name
-            for name in self._names
-            if not patterns or any(ends_like(name, pattern) for pattern in patterns)
-        ]
+        matching = {n for p in patterns for n in self._like(p)} if patterns else self._names
         return sorted(matching, key=lambda name: (ORDER.get(split_of_name(name), len(ORDER)), name))
+
+    @cached_property
+    def _alike(self) -> dict[str, list[str]]:
+        """The names that end alike, by their last part: many patterns are asked of many files."""
+        alike: dict[str, list[str]] = {}
+        for name in self._names:
+            alike.setdefault(name.rpartition("/")[2], []).append(name)
+        return alike
+
+    def _like(self, pattern: str) -> Iterator[str]:
+        """Yield the names of which the end matches a pattern."""
+        for last in fnmatch.filter(self._alike, pattern.rpartition("/")[2]):
+            yield from (name for name in self._alike[last] if ends_like(name, pattern))
 
     def needed(self, *patterns: str) -> list[str]:
         """Return the names that match.
@@ -367,7 +377,7 @@ def ends_like(name: str, pattern: str) -> bool:
     """Tell whether the last parts of a path match a pattern of as many parts."""
     parts, wanted = name.split("/"), pattern.split("/")
     return len(parts) >= len(wanted) and all(
-        fnmatch(p, w) for p, w in zip(parts[-len(wanted) :], wanted, strict=True)
+        fnmatch.fnmatch(p, w) for p, w in zip(parts[-len(wanted) :], wanted, strict=True)
     )
 
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, each_file
-from dialtools.corpora.native.talk import NOTICES, Talk, stem
+from dialtools.corpora.native.talk import NOTICES, Talk, title
 
 WEECHAT = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?)\t([^\t]*)\t(.*)")
 LINE = re.compile(
@@ -51,7 +51,7 @@ class Line(NamedTuple):
 @each_file("*.log", "*.weechatlog", "*.txt")
 def raw(files: Files, name: str) -> Iterator[Raw]:
     """Yield the lines of each day; `more` is the log's name, and the day if it is known."""
-    called, day = stem(name), _named_day(Path(name).name)
+    called, day = title(name), _named_day(Path(name).name)
     held: list[Line] = []
     first = 1
     for number, text in files.lines(name):

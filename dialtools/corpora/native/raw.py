@@ -84,7 +84,7 @@ def known(table: dict[str, str], value: Any, name: str) -> str:
     Raises:
         Unexpected: if the table has no such value.
     """
-    if value not in table:
+    if not isinstance(value, str) or value not in table:
         raise Unexpected(f"{name}: expected {' or '.join(table)}, found {value!r}")
     return table[value]
 

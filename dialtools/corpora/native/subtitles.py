@@ -16,13 +16,13 @@ from typing import Any
 
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected, each_file
-from dialtools.corpora.native.talk import Talk, stem
+from dialtools.corpora.native.talk import Talk, title
 from dialtools.corpora.plain import MOST, SEVERAL, SPOKEN
 from dialtools.streams.chunks import decode
 
 CLOCK = r"(?:(\d{1,4}):)?(\d\d):(\d\d)[.,](\d{3})"
 TIMES = re.compile(rf"\s*{CLOCK}\s+-->\s+(?:\d{{1,4}}:)?\d\d:\d\d[.,]\d{{3}}(?:\s.*)?")
-ANOTHER = re.compile(r"(?=<v[.\s])|^\s*[-–]\s+", re.MULTILINE)
+ANOTHER = re.compile(r"(?=<v[.\s])|^\s*[-–](?![-–\d])\s*", re.MULTILINE)
 """Where somebody else begins to speak."""
 VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]+)>|</v>")
 STYLE = re.compile(r"</?(?!v[\s.>])(?:[a-z]+|\d\d)[^<>]*>|\{\\[^{}]*\}", re.IGNORECASE)
@@ -35,7 +35,7 @@ Cue = tuple[float, str]
 def raw(files: Files, name: str) -> Iterator[Raw]:
     """Yield the cues of each file; `more` is its name."""
     cues = [cue for block in _blocks(files, name) if (cue := _cue(block))]
-    yield Raw(files.where(name, 1), None, cues, stem(name))
+    yield Raw(files.where(name, 1), None, cues, title(name))
 
 
 def _blocks(files: Files, name: str) -> Iterator[list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import Any
 
 import orjson
@@ -47,13 +47,7 @@ class Talk:
         Raises:
             Unexpected: if it is no list.
         """
-        if not isinstance(value, list):
-            raise Unexpected(f"{name}: expected a list, found {json_kind(value)}")
-        for i, item in enumerate(value):
-            if not isinstance(item, dict):
-                found = f"{name}[{i}]: expected an object, found {json_kind(item)}"
-                self.bad.append((found, item))
-        return [item for item in value if isinstance(item, dict)]
+        return objects(value, name, self.bad)
 
     @contextmanager
     def hearing(self, message: dict[str, Any]) -> Generator[None]:
@@ -64,10 +58,19 @@ class Talk:
             self.bad.append((str(error), message))
 
     def record(self, **facts: Any) -> dict[str, Any]:
-        """Return the dialogue; facts that are None are left out."""
+        """Return the dialogue, oldest turn first; facts that are None are left out."""
+        times = [turn.get("time") for turn in self.turns]
+        if _goes_back(times):  # as exporters write it that are asked for the newest first
+            self.turns.reverse()
         record = stated(**facts) | {"turns": self.turns}
         record |= {LEFT_OUT: dict(self.left_out)} if self.left_out else {}
         return record | ({BAD: self.bad} if self.bad else {})
+
+
+def _goes_back(times: list[Any]) -> bool:
+    """Tell whether times are all known, each before the one above it or the same."""
+    alike = len({type(time) for time in times}) == 1 and None not in times
+    return alike and times[0] > times[-1] and times == sorted(times, reverse=True)
 
 
 def documents(files: Files, *patterns: str, within: str = "") -> Iterator[Raw]:
@@ -100,23 +103,34 @@ def _is_of_lines(files: Files, name: str) -> bool:
         return False
 
 
-def objects(value: Any, name: str) -> list[dict[str, Any]]:
-    """Return a list of objects.
+def objects(value: Any, name: str, bad: list[Bad] | None = None) -> list[dict[str, Any]]:
+    """Return the objects of a list.
+
+    Args:
+        bad: gets what is none.
 
     Raises:
-        Unexpected: if it is another thing, or one of its items is.
+        Unexpected: if it is no list or, without `bad`, one of its items is no object.
     """
     if not isinstance(value, list):
         raise Unexpected(f"{name}: expected a list, found {json_kind(value)}")
     for i, item in enumerate(value):
         if not isinstance(item, dict):
-            raise Unexpected(f"{name}[{i}]: expected an object, found {json_kind(item)}")
-    return value
+            found = f"{name}[{i}]: expected an object, found {json_kind(item)}"
+            if bad is None:
+                raise Unexpected(found)
+            bad.append((found, item))
+    return [item for item in value if isinstance(item, dict)]
+
+
+def title(name: str) -> str:
+    """Return what a log is called: its path without suffix, as folders may have files alike."""
+    return str(PurePosixPath(name.removesuffix(".gz").removesuffix(".zst")).with_suffix(""))
 
 
 def stem(name: str) -> str:
-    """Return what a log is called: its file's name without folder and suffix, compressed or not."""
-    return Path(name.removesuffix(".gz").removesuffix(".zst")).stem
+    """Return what a file is called, without folder and suffix, compressed or not."""
+    return PurePosixPath(title(name)).name
 
 
 def known_time(record: dict[str, Any], name: str) -> float | None:

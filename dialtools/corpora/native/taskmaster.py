@@ -38,10 +38,10 @@ def raw(files: Files) -> Iterator[Raw]:
         domain = path.stem if path.stem in SECOND else None
         for each in items(files, name):
             known_by = each.value.get("conversation_id") if isinstance(each.value, dict) else None
-            yield each._replace(split=splits.get(known_by), more=domain)
+            yield each._replace(split=splits.get(str(known_by)), more=domain)
 
 
-def _splits(files: Files) -> dict[Any, str | None]:
+def _splits(files: Files) -> dict[str, str | None]:
     """Return the splits of conversations by id; only the self-dialogs of the first have any."""
     names = files.names("train-dev-test/*.csv")
     return {fields[0]: split_of_name(name) for name in names for _, fields in files.rows(name)}

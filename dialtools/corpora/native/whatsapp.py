@@ -7,9 +7,10 @@
     2024/12/31 下午10:05 - Kim: 再见              Android, Chinese; alike in Japanese, Korean
     31/12/2024، 10:05 م - Kim: ...                Android, Arabic; with marks of direction
 
-A chat is a dialogue; speakers have their names. Lines without a date go on with the message before.
+A chat is a dialogue; speakers have their names. Lines without a date go on with the message before,
+and so do those that another phone wrote: copies of messages that somebody sends on.
 Lines without a name and what the app itself writes in place of media are no turns. Day or month
-first is told by numbers above 12 anywhere in the file; else it is the day, but for `/` with AM, PM.
+first is told by most numbers above 12 in the file; else it is the day, but for `/` with AM, PM.
 """
 
 from __future__ import annotations
@@ -43,16 +44,31 @@ LATIN = tuple("AaPp")
 MEDIA = re.compile(r"<[^<>]+>|null")
 ATTACHED = re.compile(r"\A\u200e?[A-Z]{3}-\d{8}-WA\d{4,}\.\w{2,5} \([^()\n]+\)\n?")
 """A file that goes with a message: its caption stands below."""
-ADDED = re.compile(r"(?<!\s)\s*+(?:\u200e?<[^<>]{0,99}edited[^<>]{0,99}>|\u200e<[^<>]{1,199}>)$")
+EDITED = "edited|bearbeitet|editó|editada|modifi|bewerkt"
+ADDED = re.compile(
+    rf"(?<!\s)\s*+(?:\u200e?<[^<>]{{0,99}}(?:{EDITED})[^<>]{{0,99}}>|\u200e<[^<>]{{1,199}}>)$"
+)
 """What the app adds to a text: that it was edited, or the name of a file."""
-DELETED = ("This message was deleted", "You deleted this message")
+DELETED = frozenset(
+    (
+        *("This message was deleted", "You deleted this message"),
+        *("Diese Nachricht wurde gelöscht", "Du hast diese Nachricht gelöscht"),
+        *("Se eliminó este mensaje", "Eliminaste este mensaje"),
+        *("Ce message a été supprimé", "Vous avez supprimé ce message"),
+        *("Questo messaggio è stato eliminato", "Hai eliminato questo messaggio"),
+        *("Mensagem apagada", "Você apagou esta mensagem"),
+        *("Dit bericht is verwijderd", "U hebt dit bericht verwijderd"),
+    )
+)
+"""What Android writes in place of a message, where an iPhone puts a mark before it."""
 MARK = "\u200e"
 """Before what the app, not a person, has written."""
 
 
 class Message(NamedTuple):
-    """Date and time as they stand there, and the rest."""
+    """Date and time as they stand there, whether in brackets, and the rest."""
 
+    bracketed: bool
     date: tuple[str, str, str]
     separator: str
     time: tuple[str, str, str]
@@ -66,8 +82,9 @@ def raw(files: Files, name: str) -> Iterator[Raw]:
     messages: list[Message] = []
     more: list[list[str]] = []  # the lines that go on with each
     for number, line in files.lines(name):
-        if match := MESSAGE.fullmatch(line):
-            messages.append(_message(match))
+        message = _message(line)
+        if message and (not messages or message.bracketed == messages[0].bracketed):
+            messages.append(message)
             more.append([])
         elif messages:
             more[-1].append(line)
@@ -88,13 +105,16 @@ def _called(files: Files, name: str) -> str:
     return Path(name).parent.name or Path(files.path).stem or stem(name)
 
 
-def _message(match: re.Match[str]) -> Message:
-    _, first, separator, second, third, word, hour, minute, second_of_time, half, rest = (
+def _message(line: str) -> Message | None:
+    match = MESSAGE.fullmatch(line)
+    if not match:
+        return None
+    bracket, first, separator, second, third, word, hour, minute, second_of_time, half, rest = (
         match.groups()
     )
     time = (hour, minute, second_of_time or "0")
     half = HALVES.get(half or word or "", half or "")
-    return Message((first, second, third), separator, time, half, rest)
+    return Message(bracket is not None, (first, second, third), separator, time, half, rest)
 
 
 def record(raw: Raw) -> dict[str, Any]:
@@ -113,7 +133,8 @@ def record(raw: Raw) -> dict[str, Any]:
         elif MEDIA.fullmatch(text):
             talk.leave(WITHOUT_TEXT)
         else:
-            talk.say(speaker, text, time=_time(message, order))
+            with talk.hearing(message._asdict()):
+                talk.say(speaker, text, time=_time(message, order))
     return talk.record(id=raw.more)
 
 
@@ -121,10 +142,10 @@ def _order(messages: list[Message]) -> tuple[int, int, int]:
     """Return at which places year, month and day stand."""
     if any(len(message.date[0]) == 4 for message in messages):
         return 0, 1, 2
-    numbers = [[int(message.date[place]) for message in messages] for place in (0, 1)]
+    day_first, month_first = (sum(int(m.date[place]) > 12 for m in messages) for place in (0, 1))
     american = any(message.half in LATIN and message.separator == "/" for message in messages)
-    month_first = max(numbers[1], default=0) > 12 or (american and max(numbers[0], default=0) <= 12)
-    return (2, 0, 1) if month_first else (2, 1, 0)
+    is_month_first = month_first > day_first or (american and not day_first)
+    return (2, 0, 1) if is_month_first else (2, 1, 0)
 
 
 def _time(message: Message, order: tuple[int, int, int]) -> str:
