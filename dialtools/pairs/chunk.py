@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
@@ -165,7 +164,7 @@ def _shaped(
     utterances = options.kind == "self"
     for line, dialogue in dialogues(chunk, policy, options, tally, utterances=utterances):
         dialogue = reader(dialogue)
-        if options.merge_speaker:
+        if options.merges:
             dialogue = merged(dialogue)
         if options.lower:
             dialogue = dialogue._replace(texts=[text.lower() for text in dialogue.texts])
@@ -193,7 +192,7 @@ def _split_at_random(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> tuple[FlatTurns, Pairs]:
     """Return a pair a dialogue: what was said before a turn of the system, and that turn."""
-    turns, whole = consecutive(chunk, replace(options, merge_speaker=True), policy, tally)
+    turns, whole = consecutive(chunk, options, policy, tally)
     cuts: list[int] = []
     for start, talk in zip(turns.starts.tolist(), turns.dialogues(), strict=True):
         if at := drawn_response(talk, seed=options.seed):

@@ -271,9 +271,14 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
             )
 
     @property
+    def merges(self) -> bool:
+        """Whether consecutive turns of one speaker become one: TOD-BERT's split takes them so."""
+        return self.merge_speaker or self.kind == "random-split"
+
+    @property
     def as_they_are(self) -> bool:
         """Whether dialogues are taken as their records tell them."""
-        shaped = self.merge_speaker or self.lower or self.session_gap or self.domain
+        shaped = self.merges or self.lower or self.session_gap or self.domain
         shaped = shaped or self.reply_column
         shaped = shaped or self.reading or self.speaker_map or self.drop_speaker
         return not shaped and self.reader == "plain"

@@ -417,6 +417,8 @@ def test_a_dialogue_is_cut_once_before_a_turn_of_the_system_that_the_seed_draws(
     tally = Tally()
     (piece,) = pieces([unanswered, greeted], tally=tally, kind="random-split")
     assert (piece.rows, dict(tally.dropped)) == (1, {"without a response of the system": 1})
+    (read,) = mined([{"turns": talks[0]["turns"][1:]}], kind="random-split", reader="tod-bert")
+    assert read["context"][:4] == ["user 0", "system 0", "user 1", "system 0"], "by its own reader"
 
 
 NLI = [
