@@ -455,8 +455,11 @@ def test_a_triple_is_what_a_text_entails_and_what_contradicts_it(tmp_path: Path)
     }
     found = {}
     for name, content in tables.items():
-        (tmp_path / name).write_text(content)
-        options = PairOptions(kind="triple", inputs=(str(tmp_path / name),))
+        parts = [content] if name != "nli.jsonl" else content.splitlines(keepends=True)
+        paths = [tmp_path / f"{number}.{name}" for number in range(len(parts))]
+        for path, part in zip(paths, parts, strict=True):
+            path.write_text(part)
+        options = PairOptions(kind="triple", inputs=tuple(map(str, paths)))
         policy, tally = Policy(), Tally()
         chunks = list(input_chunks(options, policy, tally, prompt=False))
         for lines in (True, False):
@@ -468,6 +471,7 @@ def test_a_triple_is_what_a_text_entails_and_what_contradicts_it(tmp_path: Path)
                 "labelled neutral": 1,
                 "of a premise that nothing contradicts": 1,
             }
+            assert tally.sources == len(NLI + more) + 3, "three texts are counted once each way"
     assert all(
         triples == [(["p"], "e", ["c"]), (["p"], "f", ["d"]), (["p"], "h", ["c"])]
         for triples in found.values()
