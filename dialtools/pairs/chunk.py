@@ -19,7 +19,7 @@ from dialtools.pairs.cut import drawn_response
 from dialtools.pairs.filters import kept, names_or_texts, same_as_next
 from dialtools.pairs.options import KINDS, PairOptions
 from dialtools.pairs.reader import READERS
-from dialtools.pairs.render import Mined, as_batch, as_lines
+from dialtools.pairs.render import Mined, ahead, as_batch, as_lines
 from dialtools.pairs.windows import Pairs, selves, windowed
 from dialtools.streams import bounds
 from dialtools.streams.chunks import Chunk
@@ -52,7 +52,8 @@ def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
     if options.distinct or options.kind == "self":
         digests = digests_of(pairs, turns, named=KINDS[options.kind].names_negative)
     payloads = by_part(pairs, turns, parts, options, lines=lines)
-    return Mined(payloads, parts, digests, tally, policy.rejected, chunk.name)
+    before = ahead(policy.rejected, turns.lines[pairs.dialogue])
+    return Mined(payloads, parts, digests, tally, policy.rejected, chunk.name, before)
 
 
 def _count(turns: FlatTurns, pairs: Pairs, tally: Tally) -> None:

@@ -990,6 +990,21 @@ def test_once_the_limit_is_reached_no_more_is_read():
     assert sum(piece.rows for piece in made) == 2
 
 
+@pytest.mark.parametrize("kind", ["consecutive", "self", "dialogue", "utterance"])
+def test_a_bad_record_behind_the_last_of_n_is_not_met_whatever_chunk_it_is_in(kind: str):
+    good = [as_dialogue([f"a{i}", f"b{i}"], str(i)) for i in range(3)]
+    talks = [good[0], {"turns": 1}, good[1], {"turns": 2}, good[2]]
+    alone = [Chunk("x", i, "rows", [talk]) for i, talk in enumerate(talks, 1)]
+    for limit in range(8):
+        found = []
+        for chunks in (alone, [Chunk("x", 1, "rows", talks)]):
+            policy, options = Policy("skip"), PairOptions(kind=kind, limit=limit)
+            made = mine(chunks, options, lines=True, policy=policy, tally=Tally())
+            found.append((rows_of(made), policy.skipped))
+        assert found[0] == found[1] and found[0][1] in (0, 1, 2)
+    assert found[0][1] == 2
+
+
 def test_what_a_pair_tells_of_speakers_and_dialogue_depends_on_what_is_known():
     turns = [{"text": "a", "speaker": "u"}, {"text": "b"}]
     (row,) = mined([{"turns": turns}])
