@@ -46,6 +46,7 @@ KINDS = {
 OF_ALL_RECORDS = "a table of records has its columns from all of them"
 OF_TEXTS = ("same-label", "texts", "entailment", "nli", "triple")
 """Kinds made of records of a text and its label, or of two or three texts."""
+NO_TURNS = ("kind", OF_TEXTS)
 RECORDS = ("dialogue", "utterance")
 """Kinds that are records of the corpus itself."""
 OTHER_SPEAKER = "of another speaker"
@@ -87,6 +88,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         metavar="NAME=SHARE,...",
         parse=split_shares,
         help="write several files, split by dialogue; -o must contain {split}",
+        not_with="summary",
     )
     output: str = restated(OutputOptions, "output", group="Options")
     to: str | None = restated(OutputOptions, "to", group="Options")
@@ -138,7 +140,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         parse=at_least(0),
         group=MORE,
         help="leave out dialogues with fewer turns (after joining)",
-        not_with=("kind", OF_TEXTS),
+        not_with=NO_TURNS,
     )
     first: int | None = option(
         None,
@@ -232,6 +234,17 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         help="number of processes; the output is the same for any",
         how=True,
     )
+
+    dialogue_column: str | None = restated(LogOptions, "dialogue_column", not_with=NO_TURNS)
+    text_column: str | None = restated(LogOptions, "text_column", not_with=NO_TURNS)
+    speaker_column: str | None = restated(LogOptions, "speaker_column", not_with=NO_TURNS)
+    order_column: str | None = restated(LogOptions, "order_column", not_with=NO_TURNS)
+    reply_column: str | None = restated(LogOptions, "reply_column", not_with=NO_TURNS)
+    id_column: str | None = restated(LogOptions, "id_column")
+    unsorted: bool = restated(LogOptions, "unsorted", not_with=NO_TURNS)
+    session_gap: str | None = restated(LogOptions, "session_gap", not_with=NO_TURNS)
+    speaker_map: tuple[str, ...] = restated(LogOptions, "speaker_map", not_with=NO_TURNS)
+    drop_speaker: tuple[str, ...] = restated(LogOptions, "drop_speaker", not_with=NO_TURNS)
 
     def __post_init__(self) -> None:
         if self.split and "{split}" not in self.output:

@@ -1269,6 +1269,9 @@ def test_options_that_contradict_each_other_are_refused(options: dict, says: str
         ("--kind same-answer --summary", "--summary has no meaning beside --kind"),
         ("--kind same-answer --inner", "--inner goes with --kind consecutive"),
         ("--kind same-label --per-answer 2", "--per-answer goes with --kind same-answer"),
+        ("--kind same-label --text-column t", "--text-column has no meaning beside --kind"),
+        ("--kind nli --session-gap 6h", "--session-gap has no meaning beside --kind"),
+        ("--kind texts --unsorted", "--unsorted has no meaning beside --kind"),
     ],
 )
 def test_what_has_no_meaning_for_a_kind_is_refused_as_a_flag_and_else_not_given(
