@@ -58,16 +58,22 @@ def check_names(options: Any, specs: Sequence[Spec]) -> None:
     Raises:
         ConfigError: if there is one.
     """
-    from dialtools.streams.bytesio import own_name
-
     for spec in specs:
         value = getattr(options, spec.name)
         texts = value if isinstance(value, tuple) else (value,)
         if spec.positional and hasattr(options, "on_error"):
             continue
-        if any(isinstance(text, str) and own_name(text) != text for text in texts):
+        if any(isinstance(text, str) and not _is_utf8(text) for text in texts):
             where = "INPUT" if spec.positional else spec.flag
             raise ConfigError(f"is not {NAMES.upper()}", where=where, hint=HINT_OF_NAMES)
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # bytes that the locale has no letters for stand as halves of some
+        return False
+    return True
 
 
 def check_inputs(options: Any) -> None:
