@@ -6,6 +6,7 @@ import errno
 import gc
 import io
 import os
+import re
 import signal
 import sys
 import traceback
@@ -20,6 +21,8 @@ from dialtools.shown import LONGEST, first_line, printable
 
 SHORT_OF_MEMORY = ("failed to map segment", "allocate memory", "not enough memory", "out of memory")
 """What libraries say of it that raise no `MemoryError`: the loader of shared objects, torch."""
+ENFORCED = re.compile(r"^\[enforce fail[^]]*\][^:]*: ")
+"""What torch puts before it: a place in its own source."""
 
 
 def finish(name: str, body: Callable[[], int], *, debug: bool) -> NoReturn:
@@ -93,7 +96,8 @@ def as_dial_error(error: Exception) -> DialError:
         where = named or error.filename or ("stdout" if of_stdout else None)
         return DialError(error.strerror or str(error), where=where)
     if _is_short_of_memory(error):
-        return DialError(f"out of memory: {first_line(error)}")
+        what = ENFORCED.sub("", first_line(error))
+        return DialError(f"out of memory: {what}", hint="--help ends with what takes memory")
     what = f"{type(error).__name__}: {error}".splitlines()[0]
     return DialError(what, hint="this looks like a defect; --debug shows where")
 

@@ -58,16 +58,22 @@ def check_names(options: Any, specs: Sequence[Spec]) -> None:
     Raises:
         ConfigError: if there is one.
     """
-    from dialtools.streams.bytesio import own_name
-
     for spec in specs:
         value = getattr(options, spec.name)
         texts = value if isinstance(value, tuple) else (value,)
         if spec.positional and hasattr(options, "on_error"):
             continue
-        if any(isinstance(text, str) and own_name(text) != text for text in texts):
+        if any(isinstance(text, str) and not _is_utf8(text) for text in texts):
             where = "INPUT" if spec.positional else spec.flag
             raise ConfigError(f"is not {NAMES.upper()}", where=where, hint=HINT_OF_NAMES)
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # bytes that the locale has no letters for stand as halves of some
+        return False
+    return True
 
 
 def check_inputs(options: Any) -> None:
@@ -124,6 +130,11 @@ def check_outputs(options: Any, specs: Sequence[Spec]) -> None:
 def _check_place(output: Output, options: Any) -> None:
     """Refuse an output that is there, has no name, or that nobody can write."""
     path = Path(output.path)
+    on_ray = getattr(options, "on_ray", False)
+    if "://" in output.path and not on_ray:
+        hint = "write it to this machine, then copy it there"
+        told = f"{output.flag}: only --engine ray writes there"
+        raise ConfigError(told, where=output.path, hint=hint)
     if is_special(path) or "://" in output.path:
         return
     if output.kept:
@@ -132,7 +143,7 @@ def _check_place(output: Output, options: Any) -> None:
     if output.folder and path.is_dir() and path.name in ("", ".."):
         told = "a folder is replaced by its name, which this does not say"
         raise ConfigError(f"{output.flag} {output.path}: {told}")
-    if not getattr(options, "on_ray", False):  # Ray writes a folder of parts
+    if not on_ray:  # Ray writes a folder of parts
         refuse_existing(path, overwrite=output.may_be_there)
         check_kind(path, directory=output.folder)
     check_parent(target(path))

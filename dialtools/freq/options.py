@@ -109,6 +109,7 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         parse=not_negative,
         group="Weights",
         help="add X to every frequency before weighing",
+        goes_with=("weights", ("irf", "inverse", "sqrt")),
         not_with="summary",
     )
     weights_mean_one: bool = option(

@@ -19,6 +19,7 @@ from dialtools.errors import ConfigError, ModelError
 from dialtools.merge.options import MergeOptions
 from dialtools.merge.tensors import Tensors
 from dialtools.shown import first_line
+from dialtools.streams.bytesio import own_name
 from dialtools.streams.making import options_of
 from dialtools.streams.provenance import read_provenance
 
@@ -57,7 +58,7 @@ class Parent:
         if stated.center:
             hint = "merge models as they were before, then center what comes out"
             raise ModelError("has a centre, which is not its weights'", where=name, hint=hint)
-        return cls(name, folder, inner, Tensors(folder / inner), stated)
+        return cls(own_name(name), folder, inner, Tensors(folder / inner), stated)
 
     @cached_property
     def content(self) -> str:

@@ -69,6 +69,10 @@ class SearchOptions(PieceOptions, RunOptions):
         """The file."""
         return self.asked[:1]
 
+    @inputs.setter
+    def inputs(self, files: tuple[str, ...]) -> None:
+        self.asked = (*files, *self.texts)
+
     @property
     def texts(self) -> tuple[str, ...]:
         """What is looked for."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
@@ -20,7 +19,7 @@ from dialtools.pairs.cut import drawn_response
 from dialtools.pairs.filters import kept, names_or_texts, same_as_next
 from dialtools.pairs.options import KINDS, PairOptions
 from dialtools.pairs.reader import READERS
-from dialtools.pairs.render import Mined, as_batch, as_lines
+from dialtools.pairs.render import Mined, ahead, as_batch, as_lines
 from dialtools.pairs.windows import Pairs, selves, windowed
 from dialtools.streams import bounds
 from dialtools.streams.chunks import Chunk
@@ -53,7 +52,8 @@ def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
     if options.distinct or options.kind == "self":
         digests = digests_of(pairs, turns, named=KINDS[options.kind].names_negative)
     payloads = by_part(pairs, turns, parts, options, lines=lines)
-    return Mined(payloads, parts, digests, tally, policy.rejected, chunk.name)
+    before = ahead(policy.rejected, turns.lines[pairs.dialogue])
+    return Mined(payloads, parts, digests, tally, policy.rejected, chunk.name, before)
 
 
 def _count(turns: FlatTurns, pairs: Pairs, tally: Tally) -> None:
@@ -165,7 +165,7 @@ def _shaped(
     utterances = options.kind == "self"
     for line, dialogue in dialogues(chunk, policy, options, tally, utterances=utterances):
         dialogue = reader(dialogue)
-        if options.merge_speaker:
+        if options.merges:
             dialogue = merged(dialogue)
         if options.lower:
             dialogue = dialogue._replace(texts=[text.lower() for text in dialogue.texts])
@@ -193,7 +193,7 @@ def _split_at_random(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> tuple[FlatTurns, Pairs]:
     """Return a pair a dialogue: what was said before a turn of the system, and that turn."""
-    turns, whole = consecutive(chunk, replace(options, merge_speaker=True), policy, tally)
+    turns, whole = consecutive(chunk, options, policy, tally)
     cuts: list[int] = []
     for start, talk in zip(turns.starts.tolist(), turns.dialogues(), strict=True):
         if at := drawn_response(talk, seed=options.seed):

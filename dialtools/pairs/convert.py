@@ -23,15 +23,16 @@ from dialtools.corpora.logs import probe, shown
 from dialtools.corpora.read import dialogue_records
 from dialtools.corpora.utterances import utterance
 from dialtools.pairs.options import PairOptions
-from dialtools.pairs.render import Lines, Mined
+from dialtools.pairs.render import Lines, Mined, ahead
 from dialtools.streams.chunks import ROWS, Chunk, records
 from dialtools.streams.payloads import json_line
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.tally import Tally
 
 Record = dict[str, Any]
-Members = tuple[str, list[Record], int]
-"""What a dialogue is known by, the records that it becomes, and which session it is."""
+Members = tuple[int, str, list[Record], int]
+"""Where a dialogue begins, what it is known by, the records that it becomes, and which session it
+is."""
 
 
 def convert_chunk(chunk: Chunk, *, options: PairOptions) -> Mined:
@@ -41,7 +42,8 @@ def convert_chunk(chunk: Chunk, *, options: PairOptions) -> Mined:
     lines: dict[str, list[bytes]] = {part: [] for part in options.shares or ("",)}
     numbers = {part: number for number, part in enumerate(lines)}
     parts: list[int] = []
-    for identity, members, session in _KINDS[options.kind](chunk, options, policy, tally):
+    begins: list[int] = []
+    for line, identity, members, session in _KINDS[options.kind](chunk, options, policy, tally):
         tally.sources += 1
         part = ""
         if options.shares:
@@ -53,8 +55,11 @@ def convert_chunk(chunk: Chunk, *, options: PairOptions) -> Mined:
         else:
             lines[part] += map(json_line, members)
             parts += [numbers[part]] * len(members)
+            begins += [line] * len(members)
     payloads = {part: Lines(b"".join(members), len(members)) for part, members in lines.items()}
-    return Mined(payloads, np.array(parts, np.int64), None, tally, policy.rejected)
+    before = ahead(policy.rejected, np.array(begins, np.int64))
+    numbers_P = np.array(parts, np.int64)
+    return Mined(payloads, numbers_P, None, tally, policy.rejected, chunk.name, before)
 
 
 def _is_sampled(identity: str, options: PairOptions) -> bool:
@@ -68,7 +73,7 @@ def _dialogues(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> Iterator[Members]:
     """Yield each dialogue as its record."""
-    for _, (record, session) in dialogue_records(chunk, policy, options, tally):
+    for line, (record, session) in dialogue_records(chunk, policy, options, tally):
         turns = record["turns"]
         probe((turn["text"] for turn in turns), tally, plain=chunk.plain)
         if len(turns) < options.min_turns or not turns:
@@ -77,7 +82,7 @@ def _dialogues(
             record["turns"] = turns[: options.first]
             tally.drop("turns beyond --first", len(turns) - len(record["turns"]))
             identity = known_by(record.get("id") or None, (turn["text"] for turn in turns))
-            yield identity, [record], session
+            yield line, identity, [record], session
 
 
 def _utterances(
@@ -101,7 +106,7 @@ def _utterances(
             policy.reject(Where(chunk.name, number), str(error), record)
         else:
             probe((made.get("text"),), tally)
-            yield name, [made], 1
+            yield number, name, [made], 1
 
 
 def _standing_alone(record: Record) -> tuple[str, Record]:
@@ -126,11 +131,12 @@ def _standing_alone(record: Record) -> tuple[str, Record]:
 
 def _turns(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> Iterator[Members]:
     """Yield the turns of each dialogue with the fields that the dialogue has."""
-    for identity, (talk,), session in _dialogues(chunk, options, policy, tally):
+    for line, identity, (talk,), session in _dialogues(chunk, options, policy, tally):
         shared = {key: value for key, value in talk.items() if key not in ("id", "turns")}
         if "id" in talk:
             shared["dialogue_id"] = talk["id"]
         yield (
+            line,
             identity,
             [
                 {**shared, "turn": i, **_said(turn, {"turn", *shared})}

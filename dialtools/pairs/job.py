@@ -21,7 +21,7 @@ from dialtools.pairs.options import OF_TEXTS, RECORDS, PairOptions
 from dialtools.pairs.render import Lines, Mined
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.parallel import ordered_map
-from dialtools.streams.policy import Policy
+from dialtools.streams.policy import Policy, Rejected
 from dialtools.streams.tally import Tally
 
 if TYPE_CHECKING:
@@ -92,7 +92,6 @@ def mine(
     """
     seen: set[bytes] = set()
     for mined in ordered_map(_worker(options, lines=lines), chunks, jobs=options.jobs):
-        policy.replay(mined.rejected)
         own = Tally() if of_input is None else of_input.setdefault(mined.name, Tally())
         for counts in (tally, own):
             counts.merge(mined.tally)
@@ -102,6 +101,7 @@ def mine(
         for counts in (tally, own):
             counts.drop("duplicate", doubled)
             counts.keep(len(rows))
+        policy.replay(_met(mined, rows, enough=tally.kept == options.limit))
         is_kept = np.zeros(len(mined.parts), bool)
         is_kept[rows] = True
         for number, (part, payload) in enumerate(mined.payloads.items()):
@@ -118,6 +118,16 @@ def _worker(options: PairOptions, *, lines: bool) -> Callable[[Chunk], Mined]:
     if options.kind == "same-answer":
         return partial(render_chunk, options=options, lines=lines)
     return partial(mine_chunk, options=options, lines=lines)
+
+
+def _met(mined: Mined, rows: np.ndarray, *, enough: bool) -> list[Rejected]:
+    """Return the bad records of a chunk, of enough pairs those before the last pair alone."""
+    last = rows[-1] if len(rows) else -1
+    return [
+        bad
+        for bad, ahead in zip(mined.rejected, mined.ahead, strict=True)
+        if ahead <= last or not enough
+    ]
 
 
 def _new_rows(mined: Mined, seen: set[bytes]) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, islice
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -37,6 +38,8 @@ NEGATIVE: tuple[str, ...] = ("contradiction", "negative")
 INSTRUCTION, INPUT = "instruction", "input"
 TRIPLES_A_CHUNK = 4096
 SIMILAR = "similar"
+Read = tuple[Chunk, int, dict[str, Any]]
+"""A record, with its chunk and its line."""
 Talks = Iterator[tuple[int, Dialogue]]
 """Texts of a record as the turns of a dialogue, with its line."""
 
@@ -86,27 +89,38 @@ def triple_chunks(options: PairOptions, policy: Policy, tally: Tally) -> Iterato
     """Yield chunks of three texts: as they come, or from labelled pairs of one premise.
 
     Its entailments take its contradictions in turn. Holds 256 MiB of pairs, the rest on disk.
+    Inputs behind one another that are both of labelled pairs are one.
     """
-    for path in options.files:
-        chunks = record_chunks(
-            [path], format=options.from_, policy=policy, column=None, logs=options
-        )
-        every = ((chunk, *row) for chunk in chunks for row in records(chunk, policy))
-        head = list(islice(every, 1))
-        rows = chain(head, every)
-        if head and any(key in head[0][2] for key in chain(*THREE_TEXTS[1:])):
+    opened = (_opened(path, options, policy) for path in options.files)
+    for whole, inputs in groupby(opened, key=itemgetter(0)):
+        rows = chain.from_iterable(rows for _, rows in inputs)
+        if whole:
             made = ((chunk.name, line, record) for chunk, line, record in rows)
         else:
             made = _of_premises(rows, policy, tally)
-        while held := list(islice(made, TRIPLES_A_CHUNK)):
-            names, lines, found = zip(*held, strict=True)
-            yield Chunk(names[0], lines[0], ROWS, list(found), lines)
+        for name, named in groupby(made, key=itemgetter(0)):
+            while held := list(islice(named, TRIPLES_A_CHUNK)):
+                _, lines, found = zip(*held, strict=True)
+                yield Chunk(name, lines[0], ROWS, list(found), lines)
+
+
+def _opened(path: str, options: PairOptions, policy: Policy) -> tuple[bool, Iterator[Read]]:
+    """Return whether the first record of an input has three texts, and its records."""
+    chunks = record_chunks([path], format=options.from_, policy=policy, column=None, logs=options)
+    rows = ((chunk, *row) for chunk in chunks for row in records(chunk, policy))
+    head = list(islice(rows, 1))
+    whole = bool(head) and any(key in head[0][2] for key in chain(*THREE_TEXTS[1:]))
+    return whole, chain(head, rows)
 
 
 def _of_premises(
-    rows: Iterator[tuple[Chunk, int, dict[str, Any]]], policy: Policy, tally: Tally
+    rows: Iterator[Read], policy: Policy, tally: Tally
 ) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """Yield name, line and the three texts of each entailment that has a contradiction."""
+    """Yield name, line and the three texts of each entailment that has a contradiction.
+
+    Records that do not become three texts are counted here. The name is the last input's: nothing
+    that is made of good records is told of by its place.
+    """
     name = ""
 
     def pairs() -> Iterator[Row]:
@@ -122,14 +136,16 @@ def _of_premises(
                 entails = label.lower() in POSITIVE
                 yield Row(line, premise.strip(), {"text": hypothesis, "entails": entails})
             else:
-                tally.drop(f"labelled {cut(label)}")
+                _leave_out(label, tally)
 
     for premise, group in groupby(by_dialogue(pairs()), key=lambda row: row.dialogue):
         members = list(group)
         against = [row.turn["text"] for row in members if not row.turn["entails"]]
         entailments = [row for row in members if row.turn["entails"]]
+        tally.sources += len(against)
         if not against:
             tally.drop("of a premise that nothing contradicts", len(entailments))
+            tally.sources += len(entailments)
             continue
         for i, row in enumerate(entailments):
             texts = (premise, row.turn["text"], against[i % len(against)])
@@ -147,8 +163,7 @@ def _labelled(
         for line, name, texts in _rows(chunk, options, policy, TWO_TEXTS, "two texts"):
             *texts, label = texts
             if label.lower() not in labels:
-                tally.drop(f"labelled {cut(label)}" if label else "without a label")
-                tally.sources += 1
+                _leave_out(label, tally)
                 continue
             similar.append(label.lower() in POSITIVE)
             yield line, _talk(name, texts, options)
@@ -157,6 +172,12 @@ def _labelled(
     if labels != POSITIVE:
         turns.facts[SIMILAR] = pa.array(similar, pa.bool_()).cast(pa.uint8())
     return turns, windowed(turns, (1,))
+
+
+def _leave_out(label: str, tally: Tally) -> None:
+    """Count a record of which the label says nothing."""
+    tally.drop(f"labelled {cut(label)}" if label else "without a label")
+    tally.sources += 1
 
 
 def _rows(

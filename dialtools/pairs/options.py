@@ -46,6 +46,7 @@ KINDS = {
 OF_ALL_RECORDS = "a table of records has its columns from all of them"
 OF_TEXTS = ("same-label", "texts", "entailment", "nli", "triple")
 """Kinds made of records of a text and its label, or of two or three texts."""
+NO_TURNS = ("kind", OF_TEXTS)
 RECORDS = ("dialogue", "utterance")
 """Kinds that are records of the corpus itself."""
 OTHER_SPEAKER = "of another speaker"
@@ -87,6 +88,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         metavar="NAME=SHARE,...",
         parse=split_shares,
         help="write several files, split by dialogue; -o must contain {split}",
+        not_with="summary",
     )
     output: str = restated(OutputOptions, "output", group="Options")
     to: str | None = restated(OutputOptions, "to", group="Options")
@@ -138,7 +140,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         parse=at_least(0),
         group=MORE,
         help="leave out dialogues with fewer turns (after joining)",
-        not_with=("kind", OF_TEXTS),
+        not_with=NO_TURNS,
     )
     first: int | None = option(
         None,
@@ -233,6 +235,17 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         how=True,
     )
 
+    dialogue_column: str | None = restated(LogOptions, "dialogue_column", not_with=NO_TURNS)
+    text_column: str | None = restated(LogOptions, "text_column", not_with=NO_TURNS)
+    speaker_column: str | None = restated(LogOptions, "speaker_column", not_with=NO_TURNS)
+    order_column: str | None = restated(LogOptions, "order_column", not_with=NO_TURNS)
+    reply_column: str | None = restated(LogOptions, "reply_column", not_with=NO_TURNS)
+    id_column: str | None = restated(LogOptions, "id_column")
+    unsorted: bool = restated(LogOptions, "unsorted", not_with=NO_TURNS)
+    session_gap: str | None = restated(LogOptions, "session_gap", not_with=NO_TURNS)
+    speaker_map: tuple[str, ...] = restated(LogOptions, "speaker_map", not_with=NO_TURNS)
+    drop_speaker: tuple[str, ...] = restated(LogOptions, "drop_speaker", not_with=NO_TURNS)
+
     def __post_init__(self) -> None:
         if self.split and "{split}" not in self.output:
             raise ConfigError(
@@ -242,9 +255,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
             raise ConfigError(
                 "-o names {split}, and nothing is split", hint="--split train=0.9,heldout=0.1"
             )
-        unread = [*self.of_turns, *["--session-gap"] * bool(self.session_gap)]
-        if unread and self.kind in OF_TEXTS:
-            raise ConfigError(f"{unread[0]} has no meaning beside --kind {self.kind}")
         of_the_whole = {
             OF_ALL_PARTS: self.limit is not None,
             "--distinct keeps the first of all parts, which no part knows": self.distinct,
@@ -274,9 +284,14 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
             )
 
     @property
+    def merges(self) -> bool:
+        """Whether consecutive turns of one speaker become one: TOD-BERT's split takes them so."""
+        return self.merge_speaker or self.kind == "random-split"
+
+    @property
     def as_they_are(self) -> bool:
         """Whether dialogues are taken as their records tell them."""
-        shaped = self.merge_speaker or self.lower or self.session_gap or self.domain
+        shaped = self.merges or self.lower or self.session_gap or self.domain
         shaped = shaped or self.reply_column
         shaped = shaped or self.reading or self.speaker_map or self.drop_speaker
         return not shaped and self.reader == "plain"

@@ -154,8 +154,9 @@ def _short_line(options: PairOptions, tally: Tally) -> str:
     none = tally.sources and not (tally.kept or tally.dropped.total() or options.part)
     if not none or options.kind != "consecutive" or options.limit == 0:
         return ""
-    turns = counted(min(options.window), "turn")
-    way = ": a smaller --window, or --short-windows" if min(options.window) > 1 else ""
+    window = min(size or 1 for size in options.window)
+    turns = counted(window, "turn")
+    way = ": a smaller --window, or --short-windows" if window > 1 else ""
     return f"no dialogue has more than {turns}{way}"
 
 

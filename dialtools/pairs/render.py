@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pickle import PickleBuffer
 from typing import Any
@@ -31,6 +32,7 @@ class Mined:
         parts: (P,) which of the payloads has each pair, in the order of the input.
         digests: of each pair, what is equal for equal pairs; where doubles are to be dropped.
         name: of the input that the chunk is of.
+        ahead: of each bad record, how many of the pairs stand before it.
     """
 
     payloads: dict[str, Any]
@@ -39,6 +41,16 @@ class Mined:
     tally: Tally
     rejected: list[Rejected] = field(default_factory=list)
     name: str = ""
+    ahead: Sequence[int] = ()
+
+
+def ahead(rejected: Sequence[Rejected], line_P: np.ndarray) -> list[int]:
+    """Return how many of P pairs stand before each bad record.
+
+    Args:
+        line_P: where the record of each pair begins, in order.
+    """
+    return np.searchsorted(line_P, [bad.where.line for bad in rejected]).tolist()
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from dialtools.streams.atomic import atomic_file
 
 IN_LEGEND = 20
 """Labels that a legend still tells apart; more are written where their points are."""
+ROOM = 500
+"""Labels that are written, at most: a thousand would cover a picture."""
 AS_SHAPES = 5000
 """Points that a vector picture still holds as shapes; more are one bitmap in it."""
 GOLDEN = 0.618034
@@ -53,7 +55,7 @@ def draw_map(
     """Draw a .png, .svg or .pdf; up to 20 labels in a legend, more where their points are.
 
     Args:
-        tell: hears of scripts that no font on this machine has.
+        tell: hears of scripts that no font on this machine has, and of labels not written.
         kinds: of the points; each has a shape.
         black: the label that is drawn in black, behind the others.
 
@@ -63,19 +65,19 @@ def draw_map(
     shades = colours(labels)
     if black in shades:
         shades = {black: "#000000"} | {name: shades[name] for name in shades if name != black}
+    number = {name: i for i, name in enumerate(shades)}
     shapes = {kind: SHAPES[i % len(SHAPES)] for i, kind in enumerate(sorted(set(kinds)))}
-    shape_N, label_N = np.asarray([shapes[kind] for kind in kinds]), np.asarray(labels)
+    label_N = np.fromiter((number[name] for name in labels), np.int64, len(labels))
+    shape_N = np.asarray([shapes[kind] for kind in kinds] or [SHAPES[0]] * len(labels))
     size = (7.5, 6) if (few := len(shades) <= IN_LEGEND) else (12, 10)
     written = [*shades, *shapes]
 
     with picture(path, texts=written, size=size, overwrite=overwrite, tell=tell, dpi=150) as axes:
         axes.set_aspect("equal", adjustable="datalim")  # else one direction looks wider than it is
-        rows = {name: np.flatnonzero(label_N == name) for name in shades}
-        points = {name: points_N2[own] for name, own in rows.items()}
-        of_label = {name: shape_N[own] for name, own in rows.items()} if len(kinds) else {}
-        _scatter(axes, points, shades, of_label)
+        behind = len({black, ""} & shades.keys())
+        _scatter(axes, points_N2, label_N, shape_N, [*shades.values()], behind=behind)
         if not few:
-            _write_names(axes, points, shades)
+            _write_names(axes, points_N2, label_N, shades, tell)
         named = [_worth_naming(marks) for marks in (shades if few else {}, shapes)]
         _add_legend(axes, *named)
         axes.set(xticks=[], yticks=[])
@@ -84,18 +86,26 @@ def draw_map(
 
 def _scatter(
     axes: Any,
-    points: Mapping[str, np.ndarray],
-    shades: Mapping[str, str],
-    shapes: Mapping[str, np.ndarray],
+    points_N2: np.ndarray,
+    label_N: np.ndarray,
+    shape_N: np.ndarray,
+    shades: Sequence[str],
+    *,
+    behind: int,
 ) -> None:
-    """Draw the points of each label; the more there are, the smaller the dots."""
-    total = sum(map(len, points.values()))
-    dot = float(np.clip(12_000 / total, 1.5, 18))
-    look = {"s": dot, "linewidths": 0, "alpha": 0.75, "rasterized": total > AS_SHAPES}
-    for name, points_K2 in points.items():
-        shapes_K = shapes.get(name, np.full(len(points_K2), SHAPES[0]))
-        for shape in dict.fromkeys(shapes_K.tolist()):
-            axes.scatter(*points_K2[shapes_K == shape].T, marker=shape, color=shades[name], **look)
+    """Draw the points in the order of their labels; the more there are, the smaller the dots.
+
+    Args:
+        behind: the first so many labels lie behind all others, whatever shape their points have.
+    """
+    dot = float(np.clip(12_000 / len(points_N2), 1.5, 18))
+    look = {"s": dot, "linewidths": 0, "alpha": 0.75, "rasterized": len(label_N) > AS_SHAPES}
+    order_N = np.argsort(label_N, kind="stable")
+    layers = [(int(min(label_N[row], behind)), str(shape_N[row])) for row in order_N]
+    for layer in dict.fromkeys(layers):
+        own = order_N[[each == layer for each in layers]]
+        own_shades = [shades[label] for label in label_N[own]]
+        axes.scatter(*points_N2[own].T, marker=layer[1], c=own_shades, **look)
 
 
 def _worth_naming(marks: Mapping[str, str]) -> dict[str, str]:
@@ -122,16 +132,28 @@ def _add_legend(axes: Any, shades: Mapping[str, str], shapes: Mapping[str, str])
     plain(legend.get_texts(), [*shades, *shapes])
 
 
-def _write_names(axes: Any, points: Mapping[str, np.ndarray], shades: Mapping[str, str]) -> None:
-    """Write each label at the median of its points."""
+def _write_names(
+    axes: Any,
+    points_N2: np.ndarray,
+    label_N: np.ndarray,
+    shades: Mapping[str, str],
+    tell: Tell,
+) -> None:
+    """Write each label at the median of its points; of more than there is room for, the largest."""
+    sizes = np.bincount(label_N)
+    parts = np.split(points_N2[np.argsort(label_N, kind="stable")], np.cumsum(sizes)[:-1])
+    largest = np.sort(np.argsort(-sizes, kind="stable")[:ROOM]).tolist()
+    if len(sizes) > ROOM:
+        tell(f"{ROOM} of {len(sizes):,} labels are written, those with the most points")
     # a box, not an outline of the letters: text stays text in an SVG
     halo = {"facecolor": "white", "alpha": 0.65, "linewidth": 0, "pad": 0.6}
-    middles_K2 = np.asarray([np.median(points_K2, axis=0) for points_K2 in points.values()])
+    names = [*shades]
+    middles_K2 = np.asarray([np.median(parts[i], axis=0) for i in largest])
     notes = [
-        axes.text(x, y, "", fontsize=6, ha="center", va="center", bbox=halo, color=shades[name])
-        for (x, y), name in zip(_apart(middles_K2), points, strict=True)
+        axes.text(x, y, "", fontsize=6, ha="center", va="center", bbox=halo, color=shades[names[i]])
+        for (x, y), i in zip(_apart(middles_K2), largest, strict=True)
     ]
-    plain(notes, points)
+    plain(notes, [names[i] for i in largest])
 
 
 def _apart(places_K2: np.ndarray, rounds: int = 60) -> np.ndarray:

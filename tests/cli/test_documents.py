@@ -169,3 +169,12 @@ def test_man_pages_of_the_suite_name_only_flags_that_exist(page: str):
     text = (ROOT / "man" / page).read_text(encoding="utf-8").replace("\\-", "-")
     used = set(re.findall(r"--[a-z][a-z0-9-]*", text))
     assert used <= known_flags(), used - known_flags()
+
+
+def test_the_methods_of_the_papers_name_only_tasks_of_dial_eval():
+    text = (ROOT / "man" / "dialtools-methods.7").read_text(encoding="utf-8").replace("\\-", "-")
+    told = " ".join(re.findall(r"^\.B Evaluation\n(.*?)^\.TP", text, re.DOTALL | re.MULTILINE))
+    used = set(re.findall(r'\.BR? "?(?:dial-eval )?([a-z]+)"?(?=[ \n])', told))
+    assert {"select", "plot"} <= used <= {name.split()[-1] for name in COMMANDS} | {"finetune"}, (
+        used
+    )

@@ -132,6 +132,7 @@ NEEDS = {
     "train": {"test": "t"},
     "groups": {"min-cosine": "0.5"},
     "ner": {"book": "b.json"},
+    "split": {"output": "{split}"},
 }
 """What an option is not given without."""
 
@@ -139,6 +140,7 @@ NEEDS = {
 def another(spec: Spec) -> str:
     """Return a value of an option that is not its default."""
     texts = (*(spec.choices or ()), "7", "0.5", "true", "false", "a,b", "day-first")
+    texts += ("a=1", "5m")
     return next(
         text
         for text in texts

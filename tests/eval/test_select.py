@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -215,6 +216,15 @@ def test_as_many_others_are_drawn_as_are_asked_for_and_what_says_the_same_where_
     assert drawn(list("abcde"), 5) == [[4, 0]] * 5
     assert drawn(list("aaab"), 4) == [[1, 0]] * 3 + [[3, 0]]
     assert drawn(list("aaab"), 4, "count") == [[3, 0]] * 4
+
+
+def test_the_last_of_nearly_all_rows_are_not_waited_for(monkeypatch: pytest.MonkeyPatch):
+    draw = Mock(wraps=np.random.default_rng(0))
+    monkeypatch.setattr("dialtools.eval.tasks.select.np.random.default_rng", lambda _: draw)
+    for texts in ([f"{i}" for i in range(200)], [f"{min(i, 20)}" for i in range(200)]):
+        draw.reset_mock()
+        assert drawn(texts, 200) == [[200 - texts.count(text), 0] for text in texts]
+        assert draw.integers.call_count + draw.choice.call_count == 200
 
 
 def test_the_queries_are_the_vectors_that_are_named_or_those_of_a_usual_name():

@@ -171,6 +171,24 @@ def test_shapes_are_named_and_both_directions_have_one_scale(
     assert np.ptp(data["y"]) == pytest.approx(np.ptp(data["x"]) / 9, abs=1e-4)
 
 
+def test_of_labels_beyond_number_the_largest_are_written_and_all_are_drawn_at_once(
+    axes_of: Callable[[], Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setattr("dialtools.plots.map.ROOM", 30)
+    labels = [f"{i:02}" for i in range(40)] + [f"{i:02}" for i in range(5, 35)] + [""]
+    points = np.random.default_rng(0).normal(size=(len(labels), 2))
+    said: list[str] = []
+    draw_map(
+        points, labels, str(tmp_path / "x.png"), tell=said.append, kinds=["a", "b"] * 35 + [""]
+    )
+    axes = axes_of()
+    assert [text.get_text() for text in axes.texts] == [f"{i:02}" for i in range(5, 35)]
+    assert said == ["30 of 41 labels are written, those with the most points"]
+    drawn = [collection.get_offsets() for collection in axes.collections]
+    assert len(drawn) < 9 and np.array_equal(drawn[0], points[-1:]), "those without one lie behind"
+    assert sum(map(len, drawn)) - len(labels) in range(4)
+
+
 def test_a_long_name_leaves_place_for_the_points(axes_of: Callable[[], Any], tmp_path: Path):
     points = {"a": (0.5, -3.0), "long" * 15: (1.0, -2.0)}
     draw_trade_off(points, str(tmp_path / "x.png"), tell=print)

@@ -417,6 +417,8 @@ def test_a_dialogue_is_cut_once_before_a_turn_of_the_system_that_the_seed_draws(
     tally = Tally()
     (piece,) = pieces([unanswered, greeted], tally=tally, kind="random-split")
     assert (piece.rows, dict(tally.dropped)) == (1, {"without a response of the system": 1})
+    (read,) = mined([{"turns": talks[0]["turns"][1:]}], kind="random-split", reader="tod-bert")
+    assert read["context"][:4] == ["user 0", "system 0", "user 1", "system 0"], "by its own reader"
 
 
 NLI = [
@@ -453,8 +455,11 @@ def test_a_triple_is_what_a_text_entails_and_what_contradicts_it(tmp_path: Path)
     }
     found = {}
     for name, content in tables.items():
-        (tmp_path / name).write_text(content)
-        options = PairOptions(kind="triple", inputs=(str(tmp_path / name),))
+        parts = [content] if name != "nli.jsonl" else content.splitlines(keepends=True)
+        paths = [tmp_path / f"{number}.{name}" for number in range(len(parts))]
+        for path, part in zip(paths, parts, strict=True):
+            path.write_text(part)
+        options = PairOptions(kind="triple", inputs=tuple(map(str, paths)))
         policy, tally = Policy(), Tally()
         chunks = list(input_chunks(options, policy, tally, prompt=False))
         for lines in (True, False):
@@ -466,6 +471,7 @@ def test_a_triple_is_what_a_text_entails_and_what_contradicts_it(tmp_path: Path)
                 "labelled neutral": 1,
                 "of a premise that nothing contradicts": 1,
             }
+            assert tally.sources == len(NLI + more) + 3, "three texts are counted once each way"
     assert all(
         triples == [(["p"], "e", ["c"]), (["p"], "f", ["d"]), (["p"], "h", ["c"])]
         for triples in found.values()
@@ -984,6 +990,21 @@ def test_once_the_limit_is_reached_no_more_is_read():
     assert sum(piece.rows for piece in made) == 2
 
 
+@pytest.mark.parametrize("kind", ["consecutive", "self", "dialogue", "utterance"])
+def test_a_bad_record_behind_the_last_of_n_is_not_met_whatever_chunk_it_is_in(kind: str):
+    good = [as_dialogue([f"a{i}", f"b{i}"], str(i)) for i in range(3)]
+    talks = [good[0], {"turns": 1}, good[1], {"turns": 2}, good[2]]
+    alone = [Chunk("x", i, "rows", [talk]) for i, talk in enumerate(talks, 1)]
+    for limit in range(8):
+        found = []
+        for chunks in (alone, [Chunk("x", 1, "rows", talks)]):
+            policy, options = Policy("skip"), PairOptions(kind=kind, limit=limit)
+            made = mine(chunks, options, lines=True, policy=policy, tally=Tally())
+            found.append((rows_of(made), policy.skipped))
+        assert found[0] == found[1] and found[0][1] in (0, 1, 2)
+    assert found[0][1] == 2
+
+
 def test_what_a_pair_tells_of_speakers_and_dialogue_depends_on_what_is_known():
     turns = [{"text": "a", "speaker": "u"}, {"text": "b"}]
     (row,) = mined([{"turns": turns}])
@@ -1248,6 +1269,9 @@ def test_options_that_contradict_each_other_are_refused(options: dict, says: str
         ("--kind same-answer --summary", "--summary has no meaning beside --kind"),
         ("--kind same-answer --inner", "--inner goes with --kind consecutive"),
         ("--kind same-label --per-answer 2", "--per-answer goes with --kind same-answer"),
+        ("--kind same-label --text-column t", "--text-column has no meaning beside --kind"),
+        ("--kind nli --session-gap 6h", "--session-gap has no meaning beside --kind"),
+        ("--kind texts --unsorted", "--unsorted has no meaning beside --kind"),
     ],
 )
 def test_what_has_no_meaning_for_a_kind_is_refused_as_a_flag_and_else_not_given(

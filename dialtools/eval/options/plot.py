@@ -10,9 +10,9 @@ Draws a picture (.png, .svg, .pdf) or an interactive page (.html) of t-SNE or
 principal components. The same seed gives the same picture.
 
 A picture has a legend of up to 20 labels; more labels are written where their
-points are. The page is a single file. Hover shows a point's label and text,
-the search marks texts that contain your words, a click on a label shows only
-that label, and the wheel zooms.
+points are, of more than 500 those with the most points. The page is a single
+file. Hover shows a point's label and text, the search marks texts that contain
+your words, a click on a label shows only that label, and the wheel zooms.
 
 Libraries and fonts:
 

@@ -80,15 +80,20 @@ def _among_drawn(
     copies = np.bincount(text_N)
     ranks_N2 = np.empty((n, 2), np.int64)
     for row in range(n):
-        others = min(options.candidates - 1, n - int(copies[text_N[row]]))
-        rows = [row, *_draw(draw, others, text_N, text_N[row])]
+        others = n - int(copies[text_N[row]])
+        want = min(options.candidates - 1, others)
+        rows = [row, *_draw(draw, want, others, text_N, text_N[row])]
         scores = exact_scores(query_ND[row][None], response_ND[rows])
         ranks_N2[row] = ranks(scores, np.zeros(1, np.int64))[0]
     return ranks_N2
 
 
-def _draw(draw: np.random.Generator, want: int, text_N: np.ndarray, text: int) -> list[int]:
-    """Return `want` distinct rows that are not of a text."""
+def _draw(
+    draw: np.random.Generator, want: int, others: int, text_N: np.ndarray, text: int
+) -> list[int]:
+    """Return `want` distinct rows of the others, which are not of a text."""
+    if 2 * want > others:  # the last of them would be long in coming
+        return draw.choice(np.flatnonzero(text_N != text), want, replace=False).tolist()
     chosen: dict[int, None] = {}
     while len(chosen) < want:
         rows = draw.integers(0, len(text_N), 2 * (want - len(chosen)))
