@@ -103,7 +103,7 @@ class Command:
     ) -> int:
         # a page of help has none of these
         from dialtools.cli._outputs import check_inputs, check_names, check_outputs, outputs
-        from dialtools.streams.together import together
+        from dialtools.streams.together import before_outputs, together
 
         if not self.multiplies:
             os.environ.setdefault(*ONE_THREAD)
@@ -121,7 +121,8 @@ class Command:
         if run.dry and not self.plans:
             run.tell_plan({})
         else:
-            with together(*outputs(options, self.specs)):
+            files = outputs(options, self.specs)
+            with before_outputs(run.inputs.check_if_told), together(*files):
                 function(options, run)
         return run.exit_code
 
