@@ -27,6 +27,7 @@ from dialtools.streams.formats import (
     FORMATS,
     OUTPUT_FORMATS,
     by_suffix,
+    is_archive,
     last_suffix,
 )
 from dialtools.streams.pipes import widen
@@ -58,7 +59,7 @@ def output_format(
             the format cannot be streamed.
     """
     kind = to or by_suffix(path) or default
-    if not to and last_suffix(path) in FOREIGN:
+    if not to and (last_suffix(path) in FOREIGN or is_archive(path)):
         hint = f"--to {', '.join(formats)}; .gz or .zst compresses lines"
         raise ConfigError(f"cannot write {last_suffix(path)} files", hint=hint)
     if kind not in formats:
