@@ -242,7 +242,7 @@ def _damage(name: str) -> Generator[None]:
         raise DataError(f"damaged gzip: {error}", where=name) from None
     except Exception as error:
         if type(error).__name__ == "ZstdError":
-            if WIDER in str(error):
-                raise DataError("zstd with a window of more than 128 MB", where=name, hint=LONG)
-            raise DataError(f"damaged zstd: {error}", where=name) from None
+            wider = WIDER in str(error)
+            what = "zstd with a window of more than 128 MB" if wider else f"damaged zstd: {error}"
+            raise DataError(what, where=name, hint=LONG if wider else None) from None
         raise

@@ -117,7 +117,7 @@ def test_what_is_cut_or_damaged_is_told_by_its_kind(pack: Any, kind: str):
 def test_a_window_that_zstd_opens_on_demand_alone_is_no_damage():
     wide = zstandard.ZstdCompressionParameters(window_log=28)
     packer = zstandard.ZstdCompressor(compression_params=wide).compressobj()  # knows no size
-    with pytest.raises(DataError, match="^x: zstd with a window of more than 128 MB$") as told:
+    with pytest.raises(DataError, match=r"^x: zstd with a window of more than 128 MB$") as told:
         all_of(io.BytesIO(packer.compress(b"abc") + packer.flush()))
     assert "zstd -dc --long=31" in str(told.value.hint)
 
