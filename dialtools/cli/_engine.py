@@ -126,6 +126,7 @@ def _results(
         cores=getattr(options, "threads", None) or 1,
         encodes=getattr(options, "device", "cpu") != "cpu",
         debug=options.debug,
+        tell=run.warn,
     )
     name = f"{command.function.__module__}:main"
     job = Assignment(name, options, folder.of, sys.argv, str(Path.cwd()))
