@@ -210,7 +210,7 @@ def chunks_of(
     read = partial(arrived if prompt else io.BufferedReader.read, stream, chunk_bytes)
     if _is_array(stream, kind):
         numbered = array_lines(read, name)
-        yield from (Chunk(name, first, kind, lines) for first, lines in numbered)
+        yield from _unfailed(Chunk(name, first, kind, lines) for first, lines in numbered)
     elif FORMATS[kind].lines:
         border = _blank_line if blank_lines else _line_end
         if span:
