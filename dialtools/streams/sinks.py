@@ -274,13 +274,20 @@ def _sink(file: BinaryIO) -> Generator[_Bytes]:
 def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Return a batch with the plain columns of a schema.
 
+    pyarrow 26 casts lists of nulls, to their own type too, to fewer values than they span.
+
     Raises:
         DataError: if it has others.
     """
+    import pyarrow as pa
+
     from dialtools.streams.record_tables import misfits
 
+    plain = _plain_batch(batch)
     with misfits():
-        return _plain_batch(batch).cast(schema)
+        if plain.schema.equals(schema):
+            return pa.RecordBatch.from_arrays(plain.columns, schema=schema)
+        return plain.cast(schema)
 
 
 def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
