@@ -102,13 +102,20 @@ class Command:
         self, options: Any, origins: dict[str, str], function: Function, sisters: Sisters | None
     ) -> int:
         # a page of help has none of these
-        from dialtools.cli._outputs import check_inputs, check_names, check_outputs, outputs
-        from dialtools.streams.together import together
+        from dialtools.cli._outputs import (
+            check_inputs,
+            check_names,
+            check_outputs,
+            check_pipes,
+            outputs,
+        )
+        from dialtools.streams.together import before_outputs, together
 
         if not self.multiplies:
             os.environ.setdefault(*ONE_THREAD)
         check_names(options, self.specs)
         check_outputs(options, self.specs)
+        check_pipes(options, self.specs)
         if not getattr(options, "on_ray", False):  # Ray has use for pandas
             check_inputs(options)
             from dialtools.cli import _pandas
@@ -121,7 +128,8 @@ class Command:
         if run.dry and not self.plans:
             run.tell_plan({})
         else:
-            with together(*outputs(options, self.specs)):
+            files = outputs(options, self.specs)
+            with before_outputs(run.inputs.check_if_told), together(*files):
                 function(options, run)
         return run.exit_code
 

@@ -126,6 +126,7 @@ def _results(
         cores=getattr(options, "threads", None) or 1,
         encodes=getattr(options, "device", "cpu") != "cpu",
         debug=options.debug,
+        tell=run.warn,
     )
     name = f"{command.function.__module__}:main"
     job = Assignment(name, options, folder.of, sys.argv, str(Path.cwd()))
@@ -177,12 +178,14 @@ class Parts:
         from dialtools.corpora.unpacked import at_hand
         from dialtools.streams.job_files import job_of_output
         from dialtools.streams.remote import scratch, send
+        from dialtools.streams.together import before_outputs
 
         with scratch() as folder:
             file = folder / "part.parquet"
             options = at_hand(self.job.part(number, str(file)), folder)
             run = _PartRun(self.command.name, options, self.command.specs, {})
-            self.command.function(options, run)
+            with before_outputs(run.inputs.check_if_told):
+                self.command.function(options, run)
             facts, rows = job_of_output(file), pq.read_metadata(file).num_rows
             send(file, self.folder.file(number))
         return {

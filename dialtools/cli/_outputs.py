@@ -98,6 +98,36 @@ def check_inputs(options: Any) -> None:
         model_folder(model)
 
 
+def check_pipes(options: Any, specs: Sequence[Spec]) -> None:
+    """Refuse to read stdin, or another pipe, in two places: what was read of it is gone.
+
+    Raises:
+        ConfigError: naming both.
+    """
+    places: dict[str, str] = {}
+    for spec in sorted(specs, key=lambda spec: not spec.positional):
+        if spec.writes or not (spec.positional or _names_file(spec)):
+            continue
+        paths = _texts(spec, options)
+        if spec.positional and not paths:
+            paths = getattr(options, "files", ("-",))
+        for pipe in filter(None, map(_pipe, paths)):
+            place = "INPUT" if spec.positional else spec.flag
+            if other := places.get(pipe):
+                raise ConfigError(f"{pipe} can be read once, but is {other} and {place}")
+            places[pipe] = place
+
+
+def _pipe(path: str) -> str:
+    """Return what a pipe is called, by whichever name; nothing of what is none."""
+    if path == "-":
+        return "stdin"
+    with suppress(OSError, ValueError):
+        if Path(path).is_fifo():
+            return "stdin" if os.path.samestat(Path(path).stat(), os.fstat(0)) else path
+    return ""
+
+
 def check_outputs(options: Any, specs: Sequence[Spec]) -> None:
     """Look at the files that options name, before any work.
 

@@ -85,8 +85,9 @@ def main(options: EmbedOptions, run: Run) -> None:
     from dialtools.streams.formats import FORMATS
 
     gc.set_threshold(SELDOM)
-    lines = FORMATS[embedding_format(options)].lines  # before a model is loaded in vain
-    options.check_part_output(options.output, lines=lines)
+    kind = FORMATS[embedding_format(options)]  # before a model is loaded in vain
+    matrix = "`dialtools gather` makes a matrix, of parts in Arrow" if kind.vectors else ""
+    options.check_part_output(options.output, lines=kind.lines, table=matrix, instead="arrow")
     model = load_model(options)
     for note in notes(model, options):
         run.warn(note)

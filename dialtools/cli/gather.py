@@ -11,7 +11,7 @@ part, a duplicate or a part of another run is refused.
 Writes the same bytes as a single run: the parts one after another for
 dial-pairs, dial-augment and dial-embed, the counts added up for dial-freq.
 The format is that of the parts. Arrow parts, whose batches are those of one
-run, can also become Parquet or npy.
+run, can also become Parquet, npy or fbin.
 
 You need not gather a folder of parts to read it: the other commands accept it
 in place of a file.

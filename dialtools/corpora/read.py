@@ -96,9 +96,10 @@ def dialogue_chunks(
         shard: the part of the inputs that is wanted.
     """
     for path, span in spans(each_file(paths, format), shard):
-        with policy.one_of_many(alone=path in (*paths, "-")):
+        with policy.one_of_many(alone=path in (*paths, "-")) as passed:
             lines = partial(read_chunks, [path], prompt=prompt, span=span, policy=policy)
-            yield from _dialogue_chunks(path, span, lines, format, policy, tally, logs, keep=keep)
+            chunks = _dialogue_chunks(path, span, lines, format, policy, tally, logs, keep=keep)
+            yield from passed(chunks)
 
 
 def _dialogue_chunks(
@@ -145,9 +146,9 @@ def record_chunks(
         shard: the part of the inputs that is wanted.
     """
     for path, span in spans(each_file(paths, format), shard):
-        with policy.one_of_many(alone=path in (*paths, "-")):
+        with policy.one_of_many(alone=path in (*paths, "-")) as passed:
             lines = partial(read_chunks, [path], prompt=prompt, span=span, policy=policy)
-            yield from _record_chunks(path, span, lines, format, policy, column, logs)
+            yield from passed(_record_chunks(path, span, lines, format, policy, column, logs))
 
 
 def _record_chunks(

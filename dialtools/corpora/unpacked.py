@@ -61,7 +61,8 @@ def _unpacked(path: str, chosen: str | None, folder: Path) -> str:
         if not target.exists():  # it may be named twice
             for name in files.names():
                 if is_archive(name):
-                    files.fail(name, "an archive in an archive", hint="unpack the outer one")
+                    hint = "unpack the outer one, and name what is in it"
+                    files.fail(name, "an archive in an archive", hint=hint)
                 files.unpack(name, target)
         return str(target)
 

@@ -56,19 +56,29 @@ class OwnShards:
 
     def _of_part(self, every: Iterator[Shard]) -> Iterator[Shard]:
         """Yield the part's shards, whose columns are those that one run would give them."""
-        assert self.options.part is not None
-        total = self._count()
-        mine = self.options.part.cut(total)
+        part = self.options.part
+        assert part is not None
+        mine = part.cut(self._count())
         for number in range(mine.stop):
-            self.elsewhere.begun = number in mine
-            shard = next(every)
+            if number == mine.start:
+                self._begin()
+            shard = next(every, None)
+            if shard is None:  # an input is shorter than it was; what tells of it says so
+                return
             if number in mine:
                 yield shard
             elif number == 0 or not self.embedder.columns.settled:
                 self.embedder.columns.of(shard.rows, shard.places)
-        if mine.stop == total:  # bad records may follow the last good one
-            self.elsewhere.begun = True
+        if not mine:
+            self._begin()
+        if part.number == part.of:  # bad records may follow the last good one
             next(every, None)
+
+    def _begin(self) -> None:
+        """Take what is read from here on for the part's, and count it alone."""
+        self.elsewhere.begun = True
+        self.elsewhere.blank = 0
+        self.embedder.tally.forget()
 
     def _count(self) -> int:
         """Return how many shards there are; see the columns of all, if one file is to hold them."""

@@ -32,5 +32,5 @@ def not_here(name: str) -> ModelError:
     """Return the error for a model that is neither a directory nor in the local cache."""
     hint = "give a directory with a config.json"
     if HUB_NAME.fullmatch(name):
-        hint = f"give a directory, or fetch it first: hf download {name}"
+        hint = f"give a directory; what is on the hub is fetched so: hf download {name}"
     return ModelError(f"no model {name!r} on this machine", hint=hint)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dialtools.errors import OutputError
@@ -87,7 +86,7 @@ class Folder:
                 told = pq.read_metadata(path, filesystem=self.place.system)
                 facts = orjson.loads((told.metadata or {}).get(KEY.encode(), b"null"))
                 rows = told.num_rows
-            except pa.ArrowInvalid:
+            except ValueError:  # of Arrow's of the file, of JSON's of what it tells
                 pass
         part = part_of(name, facts)
         if part is None:

@@ -17,6 +17,7 @@ import orjson
 
 from dialtools.errors import DialError, MissingExtra
 from dialtools.shown import first_line
+from dialtools.streams.tally import counted
 
 Actor = Callable[[Any], Callable[[int], dict[str, Any]]]
 
@@ -37,6 +38,7 @@ class Pool:
         cores: of each.
         encodes: each takes a GPU, if the cluster has any.
         debug: what Ray says is shown.
+        tell: is given a line on what is waited for.
     """
 
     address: str | None
@@ -44,6 +46,7 @@ class Pool:
     cores: int
     encodes: bool
     debug: bool
+    tell: Callable[[str], None]
 
     def results(self, actor: Actor, job: Any, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
         """Yield what becomes of each number, in any order.
@@ -65,7 +68,10 @@ class Pool:
                 raise DialError(f"the cluster failed: {first_line(error)}") from error
 
     def _rows(self, ray: Any, actor: Actor, job: Any, numbers: Sequence[int]) -> Iterator[Any]:
-        each, most = self._shares(ray.cluster_resources())
+        each, most = self._shares([node["Resources"] for node in ray.nodes() if node["Alive"]])
+        if not most:  # a cluster may grow
+            what = f"no machine of the cluster has {counted(self.cores, 'core')} yet"
+            self.tell(f"{what}: waiting for one; --threads N asks for fewer")
         size = max(1, min(self.workers or most, len(numbers)))
         pool = ray.data.ActorPoolStrategy(min_size=1, max_size=size, initial_size=size)
         # not `ray.data.range`, whose tasks would wait for a core that the actors have taken
@@ -80,11 +86,12 @@ class Pool:
         )
         yield from work.iter_rows()
 
-    def _shares(self, resources: dict[str, float]) -> tuple[dict[str, int], int]:
-        """Return what an actor takes, and for how many actors there is room."""
-        if self.encodes and (gpus := int(resources.get("GPU", 0))):
+    def _shares(self, machines: Sequence[dict[str, float]]) -> tuple[dict[str, int], int]:
+        """Return what an actor takes, and for how many actors the machines have room."""
+        if self.encodes and (gpus := sum(int(has.get("GPU", 0)) for has in machines)):
             return {"num_gpus": 1}, gpus
-        return {"num_cpus": self.cores}, int(resources.get("CPU", 1)) // self.cores
+        room = sum(int(has.get("CPU", 0)) // self.cores for has in machines)
+        return {"num_cpus": self.cores}, room
 
     @contextmanager
     def _cluster(self) -> Generator[Any]:

@@ -138,11 +138,9 @@ class AssignOptions(OutputOptions, RunOptions):
             raise ConfigError("--examples FILE or --router FILE: give one", hint="see --help")
         if self.recall and self.precision:
             raise ConfigError("--recall or --precision: give one")
-        if [*self.files, self.examples, self.validation, self.router].count("-") > 1:
-            raise ConfigError("stdin can be read once")
         if self.unlabelled and (self.unlabelled == "-" or Path(self.unlabelled).is_fifo()):
             raise ConfigError("--unlabelled is read several times: a file, not a pipe")
-        if self.examples and self.examples == self.validation:
+        if self.examples and self.examples == self.validation != "-":
             what = "--validation is the file of --examples, each of whose rows is its own nearest"
             raise ConfigError(what, hint="hold out some labelled rows, and validate on them")
 

@@ -19,7 +19,9 @@ from dialtools.streams.pipes import widen
 from dialtools.streams.scraps import known_as
 
 BOM = b"\xef\xbb\xbf"
-GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+GZIP = b"\x1f\x8b"
+ZSTD = (b"\x28\xb5\x2f\xfd", *(bytes([kind]) + b"\x2a\x4d\x18" for kind in range(0x50, 0x60)))
+"""How frames begin: of data; and without, such as pzstd writes before each of data."""
 STDIN = "<stdin>"
 FOLDERS = (
     "name its files: DIR/*.jsonl; folders are read that hold Parquet or Arrow alone, or the parts "
@@ -179,6 +181,9 @@ def _buffered(raw: Any) -> io.BufferedReader:
     return io.BufferedReader(raw, BUFFER_BYTES)
 
 
+WIDER = "requires too much memory"
+"""What zstd says of a window that it takes only on demand."""
+LONG = "`zstd -dc --long=31 FILE |` unpacks it, with up to 2 GB of memory"
 COMPRESSED_AT_ONCE = 1 << 10
 """Bytes: four of zstd may be 128 KiB, so these are 32 MiB at most."""
 
@@ -237,5 +242,7 @@ def _damage(name: str) -> Generator[None]:
         raise DataError(f"damaged gzip: {error}", where=name) from None
     except Exception as error:
         if type(error).__name__ == "ZstdError":
-            raise DataError(f"damaged zstd: {error}", where=name) from None
+            wider = WIDER in str(error)
+            what = "zstd with a window of more than 128 MB" if wider else f"damaged zstd: {error}"
+            raise DataError(what, where=name, hint=LONG if wider else None) from None
         raise

@@ -48,6 +48,8 @@ BATCH = "arrow"
 ROWS_OF_BATCH = "dialtools.streams.rows:rows"  # imports pyarrow
 ROWS = "rows"
 """The format of chunks whose records were decoded already."""
+HINT_OF_TABLES = "dial-pairs reads tables: chat logs, and with --kind texts two texts a row"
+HINT_OF_VECTORS = "it holds vectors and no texts: dial-eval and dialtools read it"
 LONGEST_BORDER = len(b"\n\r\n")
 Border = Callable[[bytes | bytearray, int], int]
 """Returns where the last border ends that is in bytes from a place on, or 0."""
@@ -145,7 +147,7 @@ def _of_file(
     with open_input(path) as stream:
         kind = input_format(path, format, stream.peek())
         if not FORMATS[kind].reader:
-            hint = "dial-pairs reads tables: chat logs, and with --kind texts two texts a row"
+            hint = HINT_OF_TABLES if FORMATS[kind].columns else HINT_OF_VECTORS
             raise DataError(f"cannot read {kind} here", where=name, hint=hint)
         if kind == "text" and not format and _is_json(stream.peek()):
             raise DataError("lines of JSON, not of text", where=name, hint=JSON_AS_TEXT)
@@ -208,7 +210,7 @@ def chunks_of(
     read = partial(arrived if prompt else io.BufferedReader.read, stream, chunk_bytes)
     if _is_array(stream, kind):
         numbered = array_lines(read, name)
-        yield from (Chunk(name, first, kind, lines) for first, lines in numbered)
+        yield from _unfailed(Chunk(name, first, kind, lines) for first, lines in numbered)
     elif FORMATS[kind].lines:
         border = _blank_line if blank_lines else _line_end
         if span:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from dialtools.shown import quoted
 from dialtools.streams.chunks import Chunk, Numbered, decode
 from dialtools.streams.policy import Policy, Where
+from dialtools.values import whole_number
 
 
 def training(line: str) -> dict[str, Any]:
@@ -60,7 +62,7 @@ def sts(line: str) -> dict[str, Any]:
     try:
         return {"text1": first, "text2": second, "score": float(score)}
     except ValueError:
-        raise ValueError(f"score: expected a number, got {score!r}") from None
+        raise ValueError(f"score: expected a number, got {quoted(score)}") from None
 
 
 def _line_records(
@@ -94,6 +96,6 @@ def _ids(listed: str) -> list[int]:
 
 def _whole(text: str) -> int:
     try:
-        return int(text)
+        return whole_number(text)
     except ValueError:
-        raise ValueError(f"expected an id, a whole number, got {text!r}") from None
+        raise ValueError(f"expected an id, a whole number, got {quoted(text)}") from None

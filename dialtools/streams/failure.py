@@ -11,6 +11,7 @@ its field (`jq select(...)`, grep); only `set -o pipefail` tells of these.
 
 from __future__ import annotations
 
+import re
 import select
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -23,7 +24,7 @@ from dialtools.errors import DataError, DialError
 KEY = "dialtools_failed"
 # blank to JSON, and the first byte of no other line of ours: found faster than any letter
 MARK = b'\t{"%s":' % KEY.encode()
-REWRITTEN = MARK.strip(b"\t:")
+REWRITTEN = re.compile(rb'\s*\{\s*"%s"' % KEY.encode())
 """The record where a filter between, jq say, has written it anew: the last line of all."""
 ATOMIC_BYTES = 4096
 """What a pipe takes in one piece, whoever else writes to it (PIPE_BUF of Linux)."""
@@ -74,7 +75,7 @@ def refuse_failed(lines: bytes, name: str) -> None:
         record = lines[lines.index(MARK) :].split(b"\n", 1)[0]
     else:
         record = lines[lines.rfind(b"\n", 0, -1) + 1 :]
-        if not record.startswith(REWRITTEN):
+        if not REWRITTEN.match(record):
             return
     try:
         message = orjson.loads(record)[KEY]

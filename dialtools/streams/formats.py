@@ -188,5 +188,7 @@ def input_format(path: str, chosen: str | None, head: bytes = b"") -> str:
     """
     suffix = last_suffix(path)
     if not chosen and (hint := FOREIGN.get(suffix or "")):
-        raise DataError(f"{suffix} files are not read", where=path, hint=hint)
+        from dialtools.streams.bytesio import display_name
+
+        raise DataError(f"{suffix} files are not read", where=display_name(path), hint=hint)
     return chosen or by_suffix(path) or by_magic(head) or DEFAULT

@@ -21,12 +21,20 @@ VERBATIM = "arrow"
 
 
 def format_of_parts(whole: Whole) -> str:
-    """Return the format that the parts have, which they must have in common."""
+    """Return the format that the parts have, which they must have in common.
+
+    Raises:
+        DataError: if they do not, or none is joined.
+    """
     kinds = {path: _format(path) for path in whole.paths}
     first = kinds[whole.paths[0]]
     for path, kind in kinds.items():
         if kind != first:
             raise DataError(f"is {kind}, other parts are {first}", where=own_name(path))
+    if first not in _PAYLOADS:
+        hint = f"a part is called what it is: .{', .'.join(_PAYLOADS)}"
+        what = f"is {first} by its name, as no part is"
+        raise DataError(what, where=own_name(whole.paths[0]), hint=hint)
     return first
 
 

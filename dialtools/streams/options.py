@@ -176,15 +176,18 @@ class ShardOptions:
                 hint = f"run it on what `dialtools gather` gives, or without {self.cut_by}"
                 raise ConfigError(f"{self.cut_by}: {reason}", hint=hint)
 
-    def check_part_output(self, output: str, *, lines: bool, table: str = "") -> None:
+    def check_part_output(
+        self, output: str, *, lines: bool, table: str = "", instead: str = "jsonl"
+    ) -> None:
         """Refuse a part that could not say what it is a part of, or would not fit the others.
 
         Args:
             lines: it is JSON lines.
             table: why the rows of a part make no part of a table, if they do not.
+            instead: the format of which they do make parts.
         """
         if self.shard and not lines and table:
-            raise ConfigError(f"--shard: {table}", hint="--to jsonl can be cut into parts")
+            raise ConfigError(f"--shard: {table}", hint=f"--to {instead} can be cut into parts")
         if self.shard and lines and output == "-":
             raise ConfigError(
                 "--shard: a part of JSON lines has its manifest beside it", hint="name -o FILE"

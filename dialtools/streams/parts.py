@@ -183,7 +183,7 @@ def part_of(path: str, facts: Description | None) -> Part | None:
         numbered = type(part.number) is type(part.of) is int
         numbered = numbered and 0 < part.number <= part.of <= MOST
         told = isinstance(part.facts["command"], str) and isinstance(part.facts["options"], dict)
-        inputs_told = all("name" in file for file in part.facts["inputs"])
-        return part if numbered and told and inputs_told else None
+        named = all(isinstance(file["name"], str) for file in part.facts["inputs"])
+        return part if numbered and told and named else None
     except (KeyError, TypeError):
         return None

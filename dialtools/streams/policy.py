@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import orjson
 
@@ -14,6 +15,9 @@ from dialtools.errors import DataError
 from dialtools.streams.atomic import atomic_file
 from dialtools.streams.full import naming
 from dialtools.streams.together import before_outputs
+
+T = TypeVar("T")
+Passing = Callable[[Iterable[T]], Iterator[T]]
 
 
 class Where(NamedTuple):
@@ -90,18 +94,31 @@ class Policy:
                 self._open(self.path).write(orjson.dumps(row) + b"\n")
 
     @contextmanager
-    def one_of_many(self, *, alone: bool = False) -> Generator[None]:
+    def one_of_many(self, *, alone: bool = False) -> Generator[Passing[T]]:
         """Read a file of many in this block: if it cannot be read, it is a bad record as a whole.
 
         Args:
             alone: it is the only one, so that the run ends.
+
+        Yields:
+            what passes on what is read of the file before it breaks off, so that this is told.
         """
+        some = False
+
+        def passed(items: Iterable[T]) -> Iterator[T]:
+            nonlocal some
+            for item in items:
+                some = True
+                yield item
+
         try:
-            yield
+            yield passed
         except DataError as error:
             if self.fails or alone:
                 raise
-            self.reject(Where(error.where or "", 0), error.message, b"", error.hint)
+            name = re.sub(r":\d+$", "", error.where or "")  # of a line, too: the file goes
+            kept = " (what was read before that is kept)" if some else ""
+            self.reject(Where(name, 0), f"{error.message}{kept}", b"", error.hint)
 
     def replay(self, rejected: list[Rejected]) -> None:
         """Deal with the bad records that a worker collected."""

@@ -62,6 +62,15 @@ class Inputs:
         self.check()
         return [facts | self._stdin if facts["name"] == "-" else facts for facts in described]
 
+    def check_if_told(self) -> None:
+        """Refuse to go on with what was described, and has changed since: an output may tell it.
+
+        Raises:
+            DataError: naming the file.
+        """
+        if "_described" in vars(self):
+            self.check()
+
     def check(self) -> None:
         """Refuse to go on with a file that changed since the run began.
 

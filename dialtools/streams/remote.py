@@ -149,7 +149,7 @@ def copied(names: Sequence[str], folder: Path, shard: Shard | None = None) -> li
             local.append(name)
             continue
         place = Place.of(name)
-        path = folder / name.partition("?")[0].replace(":///", f":/{NO_HOST}/").replace("://", ":/")
+        path = _place_of_copy(name, folder)
         path.parent.mkdir(parents=True, exist_ok=True)
         local.append(str(path))
         if place.is_file:
@@ -165,6 +165,14 @@ def copied(names: Sequence[str], folder: Path, shard: Shard | None = None) -> li
         if path in read:
             _fetch(waiting[path], path)
     return local
+
+
+def _place_of_copy(name: str, folder: Path) -> Path:
+    """Return where below a folder the copy of a URI lies: dots in it lead nowhere else."""
+    scheme, _, rest = name.partition("?")[0].partition("://")
+    host, _, path = rest.partition("/")
+    inner = os.path.normpath(f"/{path}").lstrip("/")
+    return folder.joinpath(f"{scheme}:", host if host.strip(".") else NO_HOST, inner)
 
 
 def _fetch(place: Place, target: str) -> None:

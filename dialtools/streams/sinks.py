@@ -27,6 +27,7 @@ from dialtools.streams.formats import (
     FORMATS,
     OUTPUT_FORMATS,
     by_suffix,
+    is_archive,
     last_suffix,
 )
 from dialtools.streams.pipes import widen
@@ -58,7 +59,7 @@ def output_format(
             the format cannot be streamed.
     """
     kind = to or by_suffix(path) or default
-    if not to and last_suffix(path) in FOREIGN:
+    if not to and (last_suffix(path) in FOREIGN or is_archive(path)):
         hint = f"--to {', '.join(formats)}; .gz or .zst compresses lines"
         raise ConfigError(f"cannot write {last_suffix(path)} files", hint=hint)
     if kind not in formats:
@@ -273,13 +274,20 @@ def _sink(file: BinaryIO) -> Generator[_Bytes]:
 def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Return a batch with the plain columns of a schema.
 
+    pyarrow 26 casts lists of nulls, to their own type too, to fewer values than they span.
+
     Raises:
         DataError: if it has others.
     """
+    import pyarrow as pa
+
     from dialtools.streams.record_tables import misfits
 
+    plain = _plain_batch(batch)
     with misfits():
-        return _plain_batch(batch).cast(schema)
+        if plain.schema.equals(schema):
+            return pa.RecordBatch.from_arrays(plain.columns, schema=schema)
+        return plain.cast(schema)
 
 
 def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:

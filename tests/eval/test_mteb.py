@@ -212,8 +212,12 @@ def test_a_data_set_has_mtebs_name_in_any_letters_or_the_one_that_it_is_known_by
 
 
 def test_training_rows_are_those_of_mteb_where_it_has_some():
-    with pytest.raises(ValueError, match=r"^0 training rows, those of Banking77"):
-        mteb.result_file("Banking77Classification", banking(data=None))
+    for data in (None, {"train": 5}, {"train": {"rows": "10003"}}):
+        with pytest.raises(ValueError, match=r"^0 training rows, those of Banking77"):
+            mteb.result_file("Banking77Classification", banking(data=data))
+    for undefined in ({"values": [None] * 10}, {"n": [3080]}):
+        with pytest.raises(ValueError, match=r"10 runs|^0 test rows"):
+            mteb.result_file("Banking77Classification", banking(**undefined))
     learnt = [{**record, "data": {"train": {"rows": 5}}} for record in similarity(1379)]
     assert mteb.result_file("STSBenchmark", learnt)["task_name"] == "STSBenchmark"
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dialtools.cli._outputs import check_pipes
 from dialtools.errors import ConfigError
 from dialtools.eval.options.act import ActOptions
 from dialtools.eval.options.base import FileOptions, ThreePartOptions
@@ -18,6 +19,7 @@ from dialtools.eval.options.oos import OosOptions
 from dialtools.eval.options.plot import PlotOptions
 from dialtools.eval.options.select import SelectOptions
 from dialtools.eval.options.suite import SuiteOptions
+from dialtools.options import specs
 
 ONE: dict[str, Any] = {"inputs": ("x",)}
 TWO: dict[str, Any] = {"train": "a", "test": "b"}
@@ -106,14 +108,14 @@ def test_stdin_is_read_where_no_file_is_named_and_only_once():
     twice: list[tuple[type, dict[str, Any], str]] = [
         (ThreePartOptions, {"train": "-", "test": "-"}, "--train and --test"),
         (ThreePartOptions, {"validation": "-"}, "INPUT and --validation"),
-        (ThreePartOptions, TWO | {"validation": "-", "train": "-"}, "--train and --validation"),
+        (ThreePartOptions, TWO | {"validation": "-", "train": "-"}, "--validation and --train"),
         (FileOptions, {"inputs": ("-", "-")}, "INPUT and INPUT"),
         (SelectOptions, {"pool": "-"}, "INPUT and --pool"),
     ]
     for kind, values, places in twice:
         with pytest.raises(ConfigError, match=f"stdin can be read once, but is {places}$"):
-            kind(**values)
-    SelectOptions(inputs=("x",), pool="-")
+            check_pipes(kind(**values), specs(kind))
+    check_pipes(SelectOptions(inputs=("x",), pool="-"), specs(SelectOptions))
 
 
 def test_shots_are_those_of_the_method_and_metrics_of_a_curve_those_of_its_tasks():

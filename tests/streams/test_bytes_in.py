@@ -48,6 +48,8 @@ def all_of(raw: Any) -> bytes:
         return stream.read()
 
 
+SKIPPED = b"\x5f\x2a\x4d\x18\x05\0\0\0abcde"
+"""A frame without data."""
 PACKED = {
     "plain": b"abcdefgh",
     "short": b"ab",
@@ -58,6 +60,11 @@ PACKED = {
     + gzip.compress(b"defgh", mtime=0),
     "zstd": zstandard.compress(b"abcdefgh"),
     "zstds": zstandard.compress(b"abc") + zstandard.compress(b"") + zstandard.compress(b"defgh"),
+    "pzstd": SKIPPED
+    + zstandard.compress(b"abc")
+    + SKIPPED
+    + zstandard.compress(b"defgh")
+    + SKIPPED,
     "nearly zstd": b"\x28\xb5\x2f\xfc",
     "nearly gzip": b"\x1f\x8c\0\0",
     "mark": BOM + b"abcdefgh",
@@ -66,7 +73,7 @@ PACKED = {
     "mark, packed": gzip.compress(BOM + b"abc", mtime=0),
 }
 HELD = {
-    **dict.fromkeys(("gzip", "gzips", "zstd", "zstds", "mark"), b"abcdefgh"),
+    **dict.fromkeys(("gzip", "gzips", "zstd", "zstds", "pzstd", "mark"), b"abcdefgh"),
     **{"mark alone": b"", "mark, packed": b"abc"},
 }
 
@@ -77,7 +84,7 @@ def test_what_begins_like_something_packed_is_unpacked_and_its_mark_goes(name: s
     held = HELD.get(name, data)
     assert all_of(io.BufferedReader(Drip(data, 1000))) == held
     assert all_of(Drip(data, 1000)) == held
-    if data[:2] not in (b"\x1f\x8b", b"\x28\xb5"):
+    if data[:2] not in (b"\x1f\x8b", b"\x28\xb5", SKIPPED[:2]):
         return
     for step in (4, 5, len(data)):
         assert all_of(io.BufferedReader(Drip(data, step))) == held
@@ -105,6 +112,14 @@ def test_what_is_cut_or_damaged_is_told_by_its_kind(pack: Any, kind: str):
     for error in (ValueError("a"), KeyboardInterrupt()):
         with pytest.raises(type(error)), _damage("x"):
             raise error
+
+
+def test_a_window_that_zstd_opens_on_demand_alone_is_no_damage():
+    wide = zstandard.ZstdCompressionParameters(window_log=28)
+    packer = zstandard.ZstdCompressor(compression_params=wide).compressobj()  # knows no size
+    with pytest.raises(DataError, match=r"^x: zstd with a window of more than 128 MB$") as told:
+        all_of(io.BytesIO(packer.compress(b"abc") + packer.flush()))
+    assert "zstd -dc --long=31" in str(told.value.hint)
 
 
 def test_a_file_that_cannot_be_opened_is_told_with_its_name(tmp_path: Path):

@@ -185,7 +185,7 @@ def test_bytes_that_begin_like_a_record_are_told_from_text():
 def test_a_file_that_cannot_be_read_here_is_told_with_the_way_out(tmp_path: Path):
     for name, content, said, hint in (
         ("x.csv", b"a,b\n", "x.csv: cannot read csv here", "dial-pairs reads tables"),
-        ("x.npy", b"", "x.npy: cannot read npy here", "dial-pairs reads tables"),
+        ("x.npy", b"", "x.npy: cannot read npy here", "vectors and no texts"),
         ("x.txt", b'{"a":1}\n', "x.txt: lines of JSON, not of text", JSON_AS_TEXT),
     ):
         (tmp_path / name).write_bytes(content)

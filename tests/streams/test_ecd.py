@@ -82,6 +82,12 @@ def test_retrieval_and_similarity_lines(tmp_path: Path):
         ("ecd", "a\tb", r"bad.txt:2: expected 6 fields .* found 2"),
         ("ecd", "a\tb\t1-0-1\t1\tr|n\t0|1", "the true response as first"),
         ("ecd-select", "x\ta\tb\t1\t2", "expected an id, a whole number, got 'x'"),
+        ("ecd-select", f"{'9' * 99}\ta\tb\t1\t2", "expected an id, a whole number, got '9{60}'..."),
+        (
+            "ecd-select",
+            f"1\ta\tb\t1\t1,{2**64}",
+            "expected an id, a whole number, got '184",
+        ),
         ("ecd-sts", "x\ta\tb", "score: expected a number, got 'x'"),
     ],
 )

@@ -204,8 +204,10 @@ def test_a_format_is_the_chosen_one_else_of_the_name_else_of_the_content():
     with pytest.raises(DataError, match=r"x\.jsonl\.XZ: \.xz files are not read"):
         input_format("x.jsonl.XZ", None)
     assert by_suffix("LOG.CSV") == "csv" and by_suffix("x.Parquet") == "parquet"
-    with pytest.raises(ConfigError, match=r"cannot write \.bz2 files"):
-        output_format("x.jsonl.bz2", None)
+    for name, suffix in {"x.jsonl.bz2": "bz2", "x.Zip": "zip", "x.tar.gz": "tar"}.items():
+        with pytest.raises(ConfigError, match=rf"cannot write \.{suffix} files"):
+            output_format(name, None)
+    assert output_format("x.tgz", "jsonl") == "jsonl"
 
 
 def test_what_can_be_read_and_written_follows_from_the_table_of_formats():

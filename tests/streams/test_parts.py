@@ -112,7 +112,8 @@ def test_parts_have_one_format(tmp_path: Path):
     (tmp_path / "b.csv").write_text("a\n")
     one, other = str(tmp_path / "a.jsonl"), str(tmp_path / "b.csv")
     assert format_of_parts(Whole([one], {})) == "jsonl"
-    assert format_of_parts(Whole([other, other], {})) == "csv"
+    with pytest.raises(DataError, match=r"b\.csv: is csv by its name, as no part is"):
+        format_of_parts(Whole([other, other], {}))
     with pytest.raises(DataError, match=r"b\.csv: is csv, other parts are jsonl"):
         format_of_parts(Whole([one, other], {}))
 

@@ -87,7 +87,7 @@ def test_digests_that_another_part_knows_are_taken_for_the_same_input():
 def test_what_tells_of_no_part_is_none():
     for shard in ({"part": 0, "of": 2}, {"part": 3, "of": 2}, {"part": 1}, {"of": 2}, None, 5):
         assert part_of("x", facts(1, shard=shard)) is None
-    for inputs in (None, 5, [5], [{"bytes": 1}]):
+    for inputs in (None, 5, [5], [{"bytes": 1}], ["name sha256"], [{"name": 5}]):
         assert part_of("x", facts(1, inputs=inputs)) is None
     assert part_of("x", None) is None and part_of("x", facts(2)) is not None
 

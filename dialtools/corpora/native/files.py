@@ -158,7 +158,7 @@ class Files:
             raise DataError(f"expected {expected}, found {there}{more}", where=own_name(self.path))
         return matching
 
-    def one_of_many(self) -> AbstractContextManager[None]:
+    def one_of_many(self) -> AbstractContextManager[object]:
         """Read one of the files in this block; under --on-error skip a broken one is left out."""
         return self.policy.one_of_many(alone=self.single)
 

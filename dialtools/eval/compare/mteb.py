@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -146,7 +146,8 @@ def result_file(name: str, records: Sequence[Mapping[str, Any]]) -> dict[str, An
     task = MTEB_TASKS[name]
     classification = task.task == "intent"
     setting = "8-shot logreg" if classification else _sts_setting(name, records)
-    by_metric = {record["metric"]: record for record in records if record["setting"] == setting}
+    defined = (each for each in records if each["setting"] == setting and "value" in each)
+    by_metric = {record["metric"]: record for record in defined}
     metrics = list(F1.values()) if classification else ["spearman", "pearson"]
     if any(metric not in by_metric for metric in metrics):
         raise ValueError(f"{name} is {PROTOCOL[task.task]}")
@@ -177,14 +178,22 @@ def _sts_setting(name: str, records: Sequence[Mapping[str, Any]]) -> str:
 def _check_protocol(name: str, record: Mapping[str, Any]) -> None:
     """Refuse a score of other rows, or, of a classification, of other runs."""
     task = MTEB_TASKS[name]
-    if record.get("n") != task.test:
-        raise ValueError(f"{record.get('n', 0):,} test rows, those of {name} are {task.test:,}")
-    rows = ((record.get("data") or {}).get("train") or {}).get("rows", 0)
-    if task.train and rows != task.train:
-        raise ValueError(f"{rows:,} training rows, those of {name} are {task.train:,}")
-    runs = record.get("runs"), record.get("seed"), len(record.get("values", ()))
+    train = (record.get("data") or {}).get("train")
+    tested, learnt = _count(record, "n"), _count(train, "rows")
+    if tested != task.test:
+        raise ValueError(f"{tested:,} test rows, those of {name} are {task.test:,}")
+    if task.train and learnt != task.train:
+        raise ValueError(f"{learnt:,} training rows, those of {name} are {task.train:,}")
+    values = [value for value in record.get("values", ()) if value is not None]
+    runs = record.get("runs"), record.get("seed"), len(values)
     if task.task == "intent" and runs != (RUNS, 0, RUNS):
         raise ValueError(f"{name} is {PROTOCOL['intent']}")
+
+
+def _count(told: Any, name: str) -> int:
+    """Return a number of rows that is told under a name, 0 where none is."""
+    number = cast("dict[str, Any]", told).get(name) if isinstance(told, dict) else None
+    return number if type(number) is int else 0
 
 
 def _classification(by_metric: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

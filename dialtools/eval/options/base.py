@@ -82,17 +82,6 @@ class ReportOptions(ScoreOptions):
         """How many pieces its task comes in, as it counts them; None: files must be read first."""
         return None
 
-    def refuse_stdin_twice(self) -> None:
-        """Refuse a command line that asks for stdin in two places.
-
-        Raises:
-            ConfigError: naming them.
-        """
-        asked = [f"--{name}" for name in SOURCES if getattr(self, name, None) == "-"]
-        places = ["INPUT"] * self.files.count("-") + asked
-        if len(places) > 1:
-            raise ConfigError(f"stdin can be read once, but is {' and '.join(places)}")
-
 
 @dataclass
 class SplitOptions(RowLimitOptions, ReportOptions):
@@ -133,7 +122,6 @@ class SplitOptions(RowLimitOptions, ReportOptions):
         files = (self.train, self.test)
         if any(files) and (self.inputs or not all(files)):
             raise ConfigError("name --train FILE and --test FILE, or one file with a split column")
-        self.refuse_stdin_twice()
 
 
 @dataclass
@@ -158,9 +146,6 @@ class FileOptions(RowLimitOptions, ReportOptions):
     """What scores embedding files by themselves, without rows to learn from."""
 
     inputs: tuple[str, ...] = argument(help="embedding files (default: stdin)")
-
-    def __post_init__(self) -> None:
-        self.refuse_stdin_twice()
 
 
 @dataclass

@@ -34,7 +34,6 @@ class SpaceOptions(PartOptions):
     """Options of `dial-eval space`."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.name and len(self.inputs) > 1:
             raise ConfigError("--name is of one file; several are told apart by their own")
 
