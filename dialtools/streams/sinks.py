@@ -277,9 +277,10 @@ def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         DataError: if it has others.
     """
     from dialtools.streams.record_tables import misfits
+    from dialtools.streams.schemas import cast
 
     with misfits():
-        return _plain_batch(batch).cast(schema)
+        return cast(_plain_batch(batch), schema)
 
 
 def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
