@@ -256,6 +256,8 @@ def _damage(kind: str, path: str) -> Generator[None]:
         message = f"damaged {kind}: it asks for more memory than there is"
         raise DataError(message, where=display_name(path)) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError, messages.Damaged) as error:
+        if "worker thread" in str(error):  # the machine has none left: no fault of the file
+            raise
         told = f"damaged {kind}: {first_line(error)}"
         if isinstance(error, OSError) and error.errno:  # of the system, not of the file's content
             told = os.strerror(error.errno).lower()
