@@ -19,10 +19,21 @@ from dialtools.cli import _signals
 from dialtools.errors import DialError, ExitCode
 from dialtools.shown import LONGEST, first_line, printable
 
-SHORT_OF_MEMORY = ("failed to map segment", "allocate memory", "not enough memory", "out of memory")
-"""What libraries say of it that raise no `MemoryError`: the loader of shared objects, torch."""
+MEMORY = "out of memory"
+SHORT = {
+    MEMORY: ("failed to map segment", "allocate memory", "not enough memory", "out of memory"),
+    "out of threads or processes": (
+        "can't start new thread",
+        "failed to launch worker thread",
+        "resource temporarily unavailable",
+    ),
+}
+"""What libraries say, each with its own kind of error, where a machine or its limits give no more:
+the loader of shared objects, torch, Python, pyarrow, fork."""
 ENFORCED = re.compile(r"^\[enforce fail[^]]*\][^:]*: ")
 """What torch puts before it: a place in its own source."""
+LIMITS = "ulimit -u and -v, or those of a container, say how many there may be"
+TAKES_MEMORY = "--help ends with what takes memory"
 
 
 def finish(name: str, body: Callable[[], int], *, debug: bool) -> NoReturn:
@@ -66,10 +77,15 @@ def _open_standard_files() -> None:
 
     Else the next file that is opened would take their number. Nothing comes from this stdin,
     writing to this stdout is an error, what goes to this stderr is not seen.
+
+    A pipe or terminal that another program, such as Node, has told not to wait is told to wait:
+    else what its reader is slow to take would be lost.
     """
     sys.stdin = sys.stdin or _opened(0, os.O_RDONLY, "r")
     sys.stdout = sys.stdout or _opened(1, os.O_RDONLY, "w")
     sys.stderr = sys.stderr or _opened(2, os.O_WRONLY, "w")
+    for number in (1, 2):
+        os.set_blocking(number, True)
     if isinstance(sys.stdout, io.TextIOWrapper):  # what the locale has no letters for
         sys.stdout.reconfigure(errors="backslashreplace")
 
@@ -86,6 +102,9 @@ def as_dial_error(error: Exception) -> DialError:
     """Return what the user is told of an error."""
     if isinstance(error, DialError):
         return error
+    if not getattr(error, "filename", None) and (what := _short_of(error)):
+        told = ENFORCED.sub("", getattr(error, "strerror", None) or first_line(error))
+        return DialError(f"{what}: {told}", hint=TAKES_MEMORY if what == MEMORY else LIMITS)
     if isinstance(error, OSError):
         from dialtools.streams.full import FULL
         from dialtools.streams.scraps import known_as
@@ -95,17 +114,16 @@ def as_dial_error(error: Exception) -> DialError:
         named = isinstance(error.filename, str | os.PathLike) and known_as(Path(error.filename))
         where = named or error.filename or ("stdout" if of_stdout else None)
         return DialError(error.strerror or str(error), where=where)
-    if _is_short_of_memory(error):
-        what = ENFORCED.sub("", first_line(error))
-        return DialError(f"out of memory: {what}", hint="--help ends with what takes memory")
     what = f"{type(error).__name__}: {error}".splitlines()[0]
     return DialError(what, hint="this looks like a defect; --debug shows where")
 
 
-def _is_short_of_memory(error: Exception) -> bool:
-    if isinstance(error, ImportError | RuntimeError):
-        return any(words in str(error).lower() for words in SHORT_OF_MEMORY)
-    return isinstance(error, MemoryError)
+def _short_of(error: Exception) -> str | None:
+    """Return what there is no more of, if that is what an error tells."""
+    if isinstance(error, MemoryError):
+        return MEMORY
+    said = str(error).lower()
+    return next((what for what, words in SHORT.items() if any(w in said for w in words)), None)
 
 
 def _report(name: str, error: DialError, *, debug: bool) -> int:

@@ -16,7 +16,7 @@ from dialtools.corpora.native.files import OPENING_BYTES, Files, ends_like
 from dialtools.corpora.native.raw import BAD, LEFT_OUT, Unexpected
 from dialtools.errors import DataError
 from dialtools.streams import nesting
-from dialtools.streams.bytesio import open_input, own_name
+from dialtools.streams.bytesio import open_input, own_name, refuse_missing
 from dialtools.streams.chunks import ROWS, Chunk
 from dialtools.streams.formats import DEFAULT, FORMATS, by_suffix, is_archive
 from dialtools.streams.job_files import BESIDE
@@ -81,6 +81,7 @@ def _own_files(path: str, chosen: str | None) -> list[str]:
     unknown = [file for file in found if not (chosen or _is_known(file))]
     if len(unknown) == len(found):
         return [path]
+    refuse_missing(found)  # as a link is to what has gone
     if unknown:
         hint = "name the files that are to be read, or with --from the format of all"
         raise DataError(
@@ -90,8 +91,13 @@ def _own_files(path: str, chosen: str | None) -> list[str]:
 
 
 def _is_note(name: str) -> bool:
-    """Tell whether a file is about others: a README, a licence, what tells of an output."""
+    """Tell whether a file is about others: a README, a licence, what tells of an output.
+
+    Spark says with `_SUCCESS`, Databricks with `_committed_1`, that the others are whole.
+    """
     file = name.rpartition("/")[2]
+    if file.startswith("_") and not by_suffix(file):
+        return True
     return file.upper().startswith(("README", "LICEN")) or file.endswith(BESIDE)
 
 

@@ -82,6 +82,21 @@ def refuse_missing(paths: Iterable[str]) -> None:
             raise DataError("no such file or directory", where=display_name(path))
 
 
+def files_below(folder: Path, above: tuple[str, ...] = ()) -> Generator[Path]:
+    """Yield the files below a folder, through links to other folders, too, in order.
+
+    Args:
+        above: the folders that this one is in; a link back to one of them is no way on.
+
+    Raises:
+        OSError: if a folder cannot be read.
+    """
+    inside = (*above, os.path.realpath(folder))
+    if inside[-1] not in above:
+        for path in sorted(folder.iterdir()):
+            yield from files_below(path, inside) if path.is_dir() else (path,)
+
+
 @contextmanager
 def open_input(path: str) -> Generator[io.BufferedReader]:
     """Open a file, or `-` for stdin.

@@ -7,7 +7,6 @@ of how many. An input that a part does not touch is told without its digest.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 from dialtools.errors import DataError
 from dialtools.shown import listed
 from dialtools.streams.atomic import witnessed
-from dialtools.streams.bytesio import own_name, refuse_missing
+from dialtools.streams.bytesio import files_below, own_name, refuse_missing
 from dialtools.streams.formats import FORMATS, by_suffix
 from dialtools.streams.job import Description, changes
 from dialtools.streams.job_files import BESIDE, beside, job_of_output, write_beside
@@ -105,13 +104,13 @@ def _tables_in(path: str) -> list[str]:
     DuckDB, Spark and `datasets` write such folders, with notes beside the files.
     """
     tables: list[Path] = []
-    for file in (Path(folder) / name for folder, _, names in os.walk(path) for name in names):
+    for file in files_below(Path(path)):
         format = FORMATS.get(by_suffix(file.name) or "")
         if format and format.reader and not format.lines:
             tables.append(file)
         elif not file.name.startswith(NO_DATA) and file.suffix not in NOTES:
             return []
-    return [str(file) for file in sorted(tables)]
+    return [str(file) for file in tables]
 
 
 def gathered(paths: Sequence[str]) -> Whole:

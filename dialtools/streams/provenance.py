@@ -7,7 +7,6 @@ read is an error, never described as if it had been read so.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import stat
 import sys
@@ -22,7 +21,7 @@ from dialtools import __version__
 from dialtools.catalog import load
 from dialtools.errors import DataError
 from dialtools.options import Spec, settings, specs
-from dialtools.streams.bytesio import open_file, own_name
+from dialtools.streams.bytesio import files_below, open_file, own_name
 from dialtools.streams.formats import FORMATS, by_magic
 from dialtools.streams.together import content_of
 
@@ -98,8 +97,7 @@ def _files(path: str) -> list[Path]:
     """
     file = Path(path)
     if file.is_dir():
-        inner = (Path(folder) / name for folder, _, names in os.walk(file) for name in names)
-        return sorted(path for path in inner if _stamp(path))
+        return [path for path in files_below(file) if _stamp(path)]
     return [file, *companions(file)] if path != "-" and _stamp(file) else []
 
 

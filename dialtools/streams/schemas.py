@@ -84,6 +84,21 @@ def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
+def cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch with the types of a schema of the same names.
+
+    pyarrow 26 spoils lists of nulls where it casts them to the type that they have.
+
+    Raises:
+        ArrowException: if it has other names, or values that the types do not hold.
+    """
+    if batch.schema.names != schema.names:
+        raise pa.ArrowInvalid(f"expected {schema.names}, found {batch.schema.names}")
+    pairs = zip(batch.columns, schema.types, strict=True)
+    columns = [column if column.type == kind else column.cast(kind) for column, kind in pairs]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
 def _held(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if column.type == kind:
         return column

@@ -274,20 +274,14 @@ def _sink(file: BinaryIO) -> Generator[_Bytes]:
 def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Return a batch with the plain columns of a schema.
 
-    pyarrow 26 casts lists of nulls, to their own type too, to fewer values than they span.
-
     Raises:
         DataError: if it has others.
     """
-    import pyarrow as pa
-
     from dialtools.streams.record_tables import misfits
+    from dialtools.streams.schemas import cast
 
-    plain = _plain_batch(batch)
     with misfits():
-        if plain.schema.equals(schema):
-            return pa.RecordBatch.from_arrays(plain.columns, schema=schema)
-        return plain.cast(schema)
+        return cast(_plain_batch(batch), schema)
 
 
 def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:

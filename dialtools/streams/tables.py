@@ -19,6 +19,7 @@ from dialtools.streams import bounds, messages
 from dialtools.streams.bytesio import display_name, open_file, open_input
 from dialtools.streams.full import scratch_file
 from dialtools.streams.pages import read_together
+from dialtools.streams.schemas import cast
 from dialtools.streams.sound import SLICE_BYTES, Unsound, checked, checked_schema, sound
 
 BATCH_ROWS = 4096
@@ -188,9 +189,9 @@ def row_groups(path: str) -> Iterator[pa.RecordBatch]:
 
 def _one_batch(table: pa.Table, schema: pa.Schema | None) -> pa.RecordBatch:
     """Return a table as a batch of the schema it was written by: Parquet has names of its own."""
-    table = table.cast(schema) if schema else table
     columns = [column.combine_chunks() for column in table.columns]
-    return pa.RecordBatch.from_arrays(columns, schema=table.schema)
+    batch = pa.RecordBatch.from_arrays(columns, schema=table.schema)
+    return cast(batch, schema) if schema else batch
 
 
 def _sound(batches: Iterator[pa.RecordBatch], path: str) -> Iterator[pa.RecordBatch]:
@@ -255,6 +256,8 @@ def _damage(kind: str, path: str) -> Generator[None]:
         message = f"damaged {kind}: it asks for more memory than there is"
         raise DataError(message, where=display_name(path)) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError, messages.Damaged) as error:
+        if "worker thread" in str(error):  # the machine has none left: no fault of the file
+            raise
         told = f"damaged {kind}: {first_line(error)}"
         if isinstance(error, OSError) and error.errno:  # of the system, not of the file's content
             told = os.strerror(error.errno).lower()

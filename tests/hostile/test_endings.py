@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from dialtools.cli import _signals
@@ -310,6 +315,34 @@ def test_want_of_memory_is_no_defect(error):
     assert (
         as_dial_error(RuntimeError("odd")).hint == "this looks like a defect; --debug shows where"
     )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("can't start new thread"),
+        BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable"),  # fork's
+        pa.ArrowException("Unknown error: Failed to launch worker thread"),
+    ],
+)
+def test_want_of_threads_is_neither_a_defect_nor_damage(error, monkeypatch):
+    from dialtools.cli._exit import as_dial_error
+    from dialtools.streams import tables
+
+    def fail(*_: Any) -> Any:
+        raise error
+
+    run: Callable[[], Any] = fail
+    if isinstance(error, pa.ArrowException):
+        monkeypatch.setattr(tables, "_batches_of_file", fail)
+        fail = partial(
+            list, tables.arrow_batches(io.BufferedReader(io.BytesIO(tables.FILE_MAGIC)), "a.arrow")
+        )
+    with pytest.raises(type(error)) as raised:
+        run()
+    told = as_dial_error(raised.value)
+    assert str(told).startswith("out of threads or processes: ")
+    assert told.hint and "ulimit" in told.hint
 
 
 def test_a_bound_on_memory_is_told_in_a_line(installed, tmp_path):

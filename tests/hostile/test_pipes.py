@@ -186,3 +186,18 @@ def test_a_signal_ends_a_command_that_waits_for_the_writer_of_a_fifo(scripts, tm
     time.sleep(1)
     reader.send_signal(number)
     assert reader.wait(60) == -number
+
+
+def test_a_pipe_that_does_not_wait_gets_all_of_it(scripts: Path, tmp_path: Path):
+    """Node leaves such pipes; a pipe holds 64 KiB, or a MiB, and its reader comes late."""
+    (tmp_path / "talk.jsonl").write_bytes(talk(12000))
+    line = [scripts / "dial-pairs", "-q", tmp_path / "talk.jsonl"]
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    with subprocess.Popen(line, stdout=theirs, stderr=subprocess.PIPE) as late:
+        os.close(theirs)
+        time.sleep(1)
+        with open(ours, "rb") as reader:
+            assert reader.read() == subprocess.run(line, capture_output=True).stdout
+        assert late.stderr and late.stderr.read() == b""
+    assert late.returncode == 0

@@ -87,6 +87,31 @@ def test_of_a_folder_of_ones_own_each_file_is_read_by_its_kind(scripts: Path, tm
     assert b"mine/z.docx: not a format that is known by its name" in done.stderr
 
 
+def test_a_folder_is_read_through_links_to_others_and_not_round_in_a_ring(
+    scripts: Path, tmp_path: Path
+):
+    """Spark writes JSON with a note beside; a month may lie on another disk."""
+    folder, month = tmp_path / "mine", tmp_path / "elsewhere/feb"
+    (folder / "jan").mkdir(parents=True)
+    month.mkdir(parents=True)
+    for n, place in enumerate((folder / "jan", month)):
+        (place / "part-0.json").write_text(f'{{"turns": ["a{n}", "b"]}}\n')
+        (place / "_SUCCESS").touch()
+    (folder / "feb").symlink_to(month)
+    (month / "back").symlink_to(folder)
+
+    def run() -> subprocess.CompletedProcess:
+        line = [scripts / "dial-pairs", "-q", folder]
+        return subprocess.run(line, capture_output=True, text=True)
+
+    assert [row[:15] for row in run().stdout.splitlines()] == [
+        '{"context":["a1',
+        '{"context":["a0',
+    ]
+    (folder / "jan/gone.jsonl").symlink_to("nowhere")
+    assert run().stderr == f"dial-pairs: {folder}/jan/gone.jsonl: no such file or directory\n"
+
+
 def test_of_a_folder_no_pipe_is_read_to_see_what_it_is(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe.jsonl")
     pipe = os.open(tmp_path / "pipe.jsonl", os.O_RDWR)

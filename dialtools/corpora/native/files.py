@@ -12,7 +12,6 @@ import fnmatch
 import gzip
 import io
 import lzma
-import os
 import re
 import shutil
 import tarfile
@@ -32,7 +31,14 @@ from dialtools.corpora.splits import VALIDATION
 from dialtools.errors import DataError
 from dialtools.shown import first_line
 from dialtools.streams import bounds, exact, full
-from dialtools.streams.bytesio import BOM, open_input, opened, own_name, place_of_archive
+from dialtools.streams.bytesio import (
+    BOM,
+    files_below,
+    open_input,
+    opened,
+    own_name,
+    place_of_archive,
+)
 from dialtools.streams.chunks import decode
 from dialtools.streams.formats import is_archive
 from dialtools.streams.policy import Policy, Where
@@ -76,15 +82,15 @@ class Files:
             self._names = {n: at for n, at in named if self.single or not HIDDEN.search(n)}
         except DAMAGED as error:
             if isinstance(error, OSError) and error.strerror:  # the system's; not gzip's own
-                raise DataError(error.strerror.lower(), where=own_name(path)) from None
+                where = own_name(str(error.filename or path))
+                raise DataError(error.strerror.lower(), where=where) from None
             reason = first_line(error).rstrip(":")
             raise DataError(f"damaged archive: {reason}", where=own_name(path)) from None
 
     def _open(self, path: str) -> dict[str, Any]:
         """Return what each name stands for: a path, or a member of the archive."""
         if Path(path).is_dir():
-            paths = (Path(folder) / name for folder, _, names in os.walk(path) for name in names)
-            return {file.relative_to(path).as_posix(): file for file in sorted(paths)}
+            return {file.relative_to(path).as_posix(): file for file in files_below(Path(path))}
         if is_archive(path):
             if path.lower().endswith(".zip"):
                 self._archive = zipfile.ZipFile(path)
