@@ -6,7 +6,7 @@ the person who must act, `where` names the place, `hint` the next step.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from enum import IntEnum
 from functools import partial
@@ -87,10 +87,20 @@ class GateError(DialError):
     exit_code = ExitCode.GATE
 
 
-def nearest(word: str, known: list[str]) -> str | None:
+def close(word: str, known: Sequence[str]) -> list[str]:
+    """Return the closest known words, two at most."""
+    return get_close_matches(word, known, n=2, cutoff=0.6)
+
+
+def question(words: Iterable[str]) -> str | None:
+    """Return a hint that asks whether one of some words is meant, or None of none."""
+    either = " or ".join(words)
+    return f"did you mean {either}?" if either else None
+
+
+def nearest(word: str, known: Sequence[str]) -> str | None:
     """Return a hint that names the closest known words, or None if nothing is close."""
-    close = get_close_matches(word, known, n=2, cutoff=0.6)
-    return f"did you mean {' or '.join(close)}?" if close else None
+    return question(close(word, known))
 
 
 def proposed(word: str, known: Iterable[str]) -> str:

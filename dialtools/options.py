@@ -21,7 +21,8 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any, cast
 
-from dialtools.errors import ConfigError, nearest
+from dialtools.elsewhere import meant
+from dialtools.errors import ConfigError, close, nearest, question
 from dialtools.shown import quoted
 from dialtools.values import boolean, number, seed_number, whole_number
 
@@ -337,7 +338,8 @@ def _shown(companion: Companion) -> str:
 def _check_keys(layer: Layer, known: list[str]) -> None:
     for key in layer.values:
         if key not in known:
-            raise ConfigError(f"{layer.name}: unknown key {quoted(key)}", hint=nearest(key, known))
+            hint = question(meant(key, known) or close(key, known))
+            raise ConfigError(f"{layer.name}: unknown key {quoted(key)}", hint=hint)
 
 
 def environment(options: type, command: str, environ: Mapping[str, str]) -> Layer:

@@ -15,7 +15,8 @@ from click.shell_completion import CompletionItem
 
 from dialtools import __version__
 from dialtools.cli._help import ASKS_HELP
-from dialtools.errors import ConfigError, nearest
+from dialtools.elsewhere import INPUTS, meant
+from dialtools.errors import ConfigError, close, question
 from dialtools.options import Spec
 
 PATHS = ("FILE", "DIR", "INPUT")
@@ -79,13 +80,14 @@ def _near(error: click.UsageError) -> str | None:
     """Return a hint that names the options nearest to one that there is not."""
     if not isinstance(error, click.NoSuchOption):
         return None
-    name = error.option_name
-    word = name.split("-")[2:3]
-    flags = [] if error.ctx is None else [f for p in error.ctx.command.params for f in p.opts]
-    kin = [flag for flag in flags if word and flag.split("-")[2:3] == word]
-    if 0 < len(kin) < 3:  # of one family: --min-words for --min
-        return f"did you mean {' or '.join(kin)}?"
-    return nearest(name, list(error.possibilities or ()))
+    name = error.option_name.lstrip("-")
+    parameters = [] if error.ctx is None else error.ctx.command.params
+    if name in INPUTS and any(isinstance(p, click.Argument) for p in parameters):
+        return "what is read is named without a flag"
+    flags = [flag[2:] for p in parameters for flag in p.opts if flag.startswith("--")]
+    kin = [flag for flag in flags if flag.split("-")[0] == name.split("-")[0]]
+    family = kin if len(kin) < 3 else []  # --min-words for --min
+    return question(f"--{flag}" for flag in meant(name, flags) or family or close(name, flags))
 
 
 class _Parser(click.Command):

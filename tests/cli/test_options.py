@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 from all_commands import COMMANDS, EVERY_OPTION
 
+from dialtools.elsewhere import INPUTS, OURS
 from dialtools.errors import ConfigError
 from dialtools.options import (
     Companion,
@@ -51,6 +52,14 @@ def test_a_wrong_value_of_a_variable_is_told_by_the_name_of_the_variable():
     variables = environment(Options, "dial-pairs", {"DIAL_PAIRS_WINDOW": "wide"})
     with pytest.raises(ConfigError, match=r"^DIAL_PAIRS_WINDOW: 'wide'"):
         resolve(Options, [variables])
+
+
+def test_each_name_of_other_tools_leads_from_a_command_without_it_to_options_that_it_has():
+    keys = {name: {spec.key for spec in command.specs} for name, command in COMMANDS.items()}
+    for name, ours in OURS.items():
+        assert any(name not in known and known & {*ours} for known in keys.values()), name
+        assert {*ours} <= set().union(*keys.values()), name
+    assert not {*INPUTS} & OURS.keys()
 
 
 def test_environment_variables_carry_the_name_of_the_command():
