@@ -99,7 +99,8 @@ class Tally:
         if not self.dropped:
             return text
         every = [given(n, reason) for reason, n in self.dropped.most_common()]
-        return f"{text}; dropped {self.dropped.total():,}: {listed(every)}"
+        total = f"{self.dropped.total():,}: " if len(every) > 1 else ""
+        return f"{text}; dropped {total}{listed(every)}"
 
     def counts(self) -> dict[str, int]:
         """Return the counts as a flat table for provenance."""

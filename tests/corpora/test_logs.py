@@ -131,7 +131,7 @@ def test_a_turn_without_text_is_no_turn_however_turns_are_written(
         flags = ("--window", "1,2", "--merge-speaker") if kind == "consecutive" else ()
         done.append(run(scripts, "--from", "jsonl", "--kind", kind, *flags, tmp_path / name))
     assert done[0].stdout == done[1].stdout != b""
-    assert b"dropped 3: 3 turns without text" in done[0].stderr
+    assert b"dropped 3 turns without text" in done[0].stderr
     assert b"dropped" not in done[1].stderr
 
 
@@ -139,7 +139,7 @@ def test_a_row_without_text_is_no_turn_even_if_it_has_no_dialogue(tmp_path: Path
     path = tmp_path / "log.csv"
     path.write_text("dialogue_id,text\na,hello\na,hi\n,\n,   \n")
     done = run(scripts, path)
-    assert b"dropped 2: 2 turns without text" in done.stderr
+    assert b"dropped 2 turns without text" in done.stderr
     assert done.stdout.count(b"\n") == 1
 
 
@@ -723,7 +723,7 @@ def test_lines_of_text_may_begin_with_who_speaks(tmp_path: Path, scripts: Path):
         ],
         [("user", "10:30 12:30 or so")],
     ]
-    assert b"dropped 1: 1 turn without text" in read.stderr
+    assert b"dropped 1 turn without text" in read.stderr
     names = run(scripts, "--speaker-prefix", "--window", 2, path).stdout.splitlines()
     assert orjson.loads(names[0])["speakers"] == [None, "Customer", "Agent Kim"]
     plain = run(scripts, *ask, path)

@@ -81,7 +81,7 @@ def test_a_frequency_record_has_text_count_share_rank_and_weight(freq):
         {"text": "yes", "count": 2, "share": 2 / 3, "rank": 1, "weight": 0.5},
         {"text": "no", "count": 1, "share": 1 / 3, "rank": 2, "weight": 1.0},
     ]
-    assert run.closing_line() == "3 texts, 2 distinct; dropped 1: 1 empty"
+    assert run.closing_line() == "3 texts, 2 distinct; dropped 1 empty"
     each = counts(freq({"a.jsonl": PAIRS}, weights="none", unit="record", rank=False))
     assert sorted((r["text"], r["count"]) for r in each) == [("no", 1), ("yes", 3)]
     assert all(list(r) == ["text", "count", "share", "weight"] for r in each)
