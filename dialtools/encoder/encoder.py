@@ -277,7 +277,8 @@ class Encoder(nn.Module):
 
 def positions(config: Any) -> int:
     """Return the longest sequence that a backbone has positions for."""
-    known = getattr(config, "max_position_embeddings", None) or LONGEST
+    stated = getattr(config, "max_position_embeddings", None) or 0
+    known = stated if stated > 0 else LONGEST  # XLNet, which needs none, says -1
     return known - 2 if config.model_type in POSITIONS_AFTER_PADDING else known
 
 

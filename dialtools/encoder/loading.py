@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import torch
+
 from dialtools.encoder.catalog import USUAL_POOLING
 from dialtools.encoder.center import read_center
 from dialtools.encoder.encoder import LONGEST, Encoder, positions
@@ -12,6 +16,8 @@ from dialtools.encoder.stated import Stated, check_stated, read_stated
 from dialtools.encoder.static_files import trainable
 from dialtools.encoder.token_vectors import load_token_vectors, read_token_vectors
 from dialtools.encoder.token_weights import read_token_weights
+from dialtools.errors import ModelError
+from dialtools.shown import first_line
 
 
 def load_encoder(
@@ -68,7 +74,7 @@ def _transformer(
     backbone, tokenizer = load_pretrained(stated.transformer, trust_remote_code=trust_remote_code)
     usual = int(min(tokenizer.model_max_length, LONGEST))
     wished = max_length or stated.max_length or usual
-    return Encoder(
+    encoder = Encoder(
         backbone,
         tokenizer,
         pooling=pooling or stated.pooling or USUAL_POOLING,
@@ -76,3 +82,25 @@ def _transformer(
         normalize=stated.normalize,
         lower_case=stated.lower_case,
     )
+    _refuse_mute(encoder, stated.transformer)
+    return encoder
+
+
+def _refuse_mute(encoder: Encoder, folder: Path) -> None:
+    """Refuse a model that makes no vectors of tokens to pool: which kinds do is found by trying.
+
+    Raises:
+        ModelError: with what it says instead.
+    """
+    token = torch.zeros(1, 1, dtype=torch.int64)
+    kind = encoder.backbone.config.model_type
+    try:
+        with torch.no_grad():
+            found = encoder(token, token + 1).shape[1]
+        wanted = encoder.dimension
+    except Exception as error:  # whatever a model raises that needs more than tokens
+        message = f"{kind}: no kind of model for --pooling {encoder.pooling}: {first_line(error)}"
+        raise ModelError(message, where=folder) from None
+    if found != wanted:
+        message = f"gives vectors of {found} dimensions, but config.json tells {wanted}"
+        raise ModelError(message, where=folder)

@@ -214,7 +214,8 @@ def test_random_numbers_drawn_inside_a_seed_are_not_missed_outside():
 
 @pytest.mark.parametrize(
     ("kind", "stated", "length"),
-    [("bert", 40, 40), ("roberta", 40, 38), ("xlm-roberta", 40, 38), ("bert", None, 512)],
+    [("bert", 40, 40), ("roberta", 40, 38), ("xlm-roberta", 40, 38), ("bert", None, 512)]
+    + [("xlnet", -1, 512)],
 )
 def test_positions_after_the_padding_are_two_fewer(kind: str, stated: int | None, length: int):
     config = SimpleNamespace(model_type=kind, max_position_embeddings=stated)
