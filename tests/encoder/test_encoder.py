@@ -32,6 +32,7 @@ from dialtools.encoder.randomness import seeded
 from dialtools.encoder.sequences import sequences_of
 from dialtools.encoder.sidefile import SideFile
 from dialtools.encoder.static import fresh_static
+from dialtools.encoder.token_vectors import UNBOUNDED
 from dialtools.encoder.tokens import SpecialTokens, join_turns, tokenise
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, ModelError
@@ -214,10 +215,14 @@ def test_random_numbers_drawn_inside_a_seed_are_not_missed_outside():
 
 @pytest.mark.parametrize(
     ("kind", "stated", "length"),
-    [("bert", 40, 40), ("roberta", 40, 38), ("xlm-roberta", 40, 38), ("bert", None, 512)]
-    + [("xlnet", -1, 512)],
+    [
+        *(("bert", 40, 40), ("roberta", 40, 38), ("xlm-roberta", 40, 38), ("longformer", 40, 38)),
+        *(("t5", None, UNBOUNDED), ("xlnet", -1, UNBOUNDED)),
+    ],
 )
-def test_positions_after_the_padding_are_two_fewer(kind: str, stated: int | None, length: int):
+def test_positions_after_the_padding_are_two_fewer_and_some_kinds_have_no_end(
+    kind: str, stated: int | None, length: int
+):
     config = SimpleNamespace(model_type=kind, max_position_embeddings=stated)
     assert positions(config) == length
 
