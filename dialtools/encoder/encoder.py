@@ -39,10 +39,13 @@ class Encoder(nn.Module):
         role_tokens: of a model trained with speaker tokens, their ids for unknown, user, system.
         normalize: whether `dial-embed` scales vectors to length 1 unless told otherwise.
         lower_case: whether texts are lower-cased, as sentence-transformers' do_lower_case says.
+        feels_padding: whether a vector depends on the padding beside its text, as of models that
+            mix tokens without regard to the mask (FNet, ConvBERT); it is embedded without any then.
         center: (D,) what `dial-embed` takes off vectors of length 1; `forward` does not.
         token_weights: (V,) how much each token counts in an average; None where all count alike.
     """
 
+    feels_padding = False
     center: np.ndarray | None = None
     token_weights: Tensor | None
 

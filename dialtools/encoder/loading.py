@@ -19,6 +19,9 @@ from dialtools.encoder.token_weights import read_token_weights
 from dialtools.errors import ModelError
 from dialtools.shown import first_line
 
+NEAR = 1e-4
+"""How far padding may move a number of a vector, as a part of the largest."""
+
 
 def load_encoder(
     name: str,
@@ -82,25 +85,27 @@ def _transformer(
         normalize=stated.normalize,
         lower_case=stated.lower_case,
     )
-    _refuse_mute(encoder, stated.transformer)
+    _try_out(encoder, stated.transformer)
     return encoder
 
 
-def _refuse_mute(encoder: Encoder, folder: Path) -> None:
-    """Refuse a model that makes no vectors of tokens to pool: which kinds do is found by trying.
+def _try_out(encoder: Encoder, folder: Path) -> None:
+    """Encode a token, alone and beside others: what kinds of models do is found by trying.
 
     Raises:
-        ModelError: with what it says instead.
+        ModelError: with what it says, if it makes no vectors of tokens to pool.
     """
-    token = torch.zeros(1, 1, dtype=torch.int64)
+    token = 0 if encoder.special.pad else 1
+    ids_NT, mask_NT = torch.full((2, 3), token), torch.tensor([[1, 0, 0], [1, 1, 1]])
     kind = encoder.backbone.config.model_type
     try:
         with torch.no_grad():
-            found = encoder(token, token + 1).shape[1]
+            alone, beside = encoder(ids_NT[:1, :1], mask_NT[:1, :1])[0], encoder(ids_NT, mask_NT)[0]
         wanted = encoder.dimension
     except Exception as error:  # whatever a model raises that needs more than tokens
         message = f"{kind}: no kind of model for --pooling {encoder.pooling}: {first_line(error)}"
         raise ModelError(message, where=folder) from None
-    if found != wanted:
-        message = f"gives vectors of {found} dimensions, but config.json tells {wanted}"
+    if len(alone) != wanted:
+        message = f"gives vectors of {len(alone)} dimensions, but config.json tells {wanted}"
         raise ModelError(message, where=folder)
+    encoder.feels_padding = bool((alone - beside).abs().max() > NEAR * alone.abs().max())

@@ -92,6 +92,8 @@ def test_a_text_of_no_token_has_a_mean_of_nothing():
 def test_batches_are_of_like_length_the_longest_first_and_ties_in_their_order():
     groups = token_batches(np.array([3, 5, 3, 1, 5, 9]), max_tokens=10)
     assert [group.tolist() for group in groups] == [[5], [1, 4], [0, 2, 3]]
+    groups = token_batches(np.array([3, 5, 3, 1, 5, 9]), max_tokens=10, alike=True)
+    assert [g.tolist() for g in groups] == [[5], [1, 4], [0, 2], [3]]
     groups = token_batches(np.array([0, 0, 2]), max_tokens=2)
     assert [group.tolist() for group in groups] == [[2], [0, 1]]
     assert token_batches(np.zeros(0, np.int64), max_tokens=2) == []
@@ -682,6 +684,21 @@ def test_any_family_of_backbone_encodes_and_pads_on_its_side(small, family):
     )
     assert together.shape == (len(TEXTS), 32)
     np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["FNet", "ConvBert"])
+def test_models_that_feel_padding_are_given_none(small, tmp_path: Path, kind: str):
+    import transformers as t
+
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "intermediate_size": 32}
+    heads = {} if kind == "FNet" else {"num_attention_heads": 2, "head_ratio": 1}
+    config = getattr(t, f"{kind}Config")(vocab_size=len(small.tokenizer), **sizes, **heads)
+    getattr(t, f"{kind}Model")(config).save_pretrained(tmp_path)
+    small.tokenizer.save_pretrained(tmp_path)
+    encoder = load_encoder(str(tmp_path)).eval()
+    alone = np.concatenate([vectors(encoder, [text]) for text in TEXTS])
+    np.testing.assert_allclose(vectors(encoder, TEXTS), alone, atol=1e-5)
+    assert encoder.feels_padding and not small.feels_padding
 
 
 def test_the_stated_length_never_exceeds_what_the_backbone_can(minilm):
