@@ -32,6 +32,7 @@ from dialtools.encoder.randomness import seeded
 from dialtools.encoder.sequences import sequences_of
 from dialtools.encoder.sidefile import SideFile
 from dialtools.encoder.static import fresh_static
+from dialtools.encoder.static_start import of_words
 from dialtools.encoder.token_vectors import UNBOUNDED
 from dialtools.encoder.tokens import SpecialTokens, join_turns, tokenise
 from dialtools.encoder.word_vectors import WordVectors
@@ -717,6 +718,17 @@ def test_word_vectors_are_averaged_over_the_words_that_are_known(tmp_path: Path,
     assert counts.tolist() == [3, 1, 0, 1] and vectors.dtype == np.float32
     other = WordVectors(dict(encoder.words), encoder.matrix + 1)
     assert len(encoder.digest()) == 16 and encoder.digest() != other.digest()
+
+
+def test_a_word_vector_is_found_by_a_word_with_its_marks(tmp_path: Path):
+    (tmp_path / "words.txt").write_text("हिन्दी 1 2\ncafe\u0301 3 4\n? 5 6\n")
+    encoder = WordVectors.load(str(tmp_path / "words.txt"))
+    texts = ["हिन्दी?", "Cafe\u0301", "नमस्ते"]
+    averages, counts = encoder.encode(texts)
+    assert averages.tolist() == [[3, 4], [3, 4], [0, 0]] and counts.tolist() == [2, 1, 1]
+    static = of_words(encoder)
+    sequences = sequences_of(static, [((text,), None) for text in texts], 64)[0]
+    assert [list(map(int, ids)) for ids in sequences] == [[1, 3], [2], [0]]
 
 
 @pytest.mark.parametrize(
