@@ -28,7 +28,7 @@ class _Patterns(NamedTuple):
 
 
 @cache
-def marks() -> str:
+def combining_marks() -> str:
     """Return combining marks, which belong to the letter before them; a pattern's \\w has none."""
     every = map(chr, range(0x300, 0x20D0))
     return "".join(mark for mark in every if unicodedata.category(mark) in ("Mn", "Mc"))
@@ -36,10 +36,11 @@ def marks() -> str:
 
 @cache
 def _patterns() -> _Patterns:
-    character = f"[{_UNSPACED}][{marks()}]*"
+    marks = combining_marks()
+    character = f"[{_UNSPACED}][{marks}]*"
     return _Patterns(
         unspaced=re.compile(f"[{_UNSPACED}]"),
-        word=re.compile(f"(?![{marks()}]){character}|(?:[^\\W{_UNSPACED}]|[{marks()}])+"),
+        word=re.compile(f"(?![{marks}]){character}|(?:[^\\W{_UNSPACED}]|[{marks}])+"),
     )
 
 

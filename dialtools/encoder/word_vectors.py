@@ -15,7 +15,7 @@ import numpy as np
 from dialtools.encoder.token_vectors import UNBOUNDED
 from dialtools.errors import ModelError
 from dialtools.streams.bytesio import open_input
-from dialtools.words import marks
+from dialtools.words import combining_marks
 
 
 @cache
@@ -24,7 +24,8 @@ def words_pattern() -> re.Pattern[str]:
 
     Files of word vectors have both.
     """
-    return re.compile(rf"[\w{marks()}]+|[^\w\s{marks()}]")
+    letters = rf"\w{combining_marks()}"
+    return re.compile(rf"[{letters}]+|[^{letters}\s]")
 
 
 class WordVectors:
