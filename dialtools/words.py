@@ -28,11 +28,15 @@ class _Patterns(NamedTuple):
 
 
 @cache
+def combining_marks() -> str:
+    """Return combining marks, which belong to the letter before them; a pattern's \\w has none."""
+    every = map(chr, range(0x300, 0x20D0))
+    return "".join(mark for mark in every if unicodedata.category(mark) in ("Mn", "Mc"))
+
+
+@cache
 def _patterns() -> _Patterns:
-    # combining marks belong to the letter before them, and are no words
-    marks = "".join(
-        chr(c) for c in range(0x300, 0x20D0) if unicodedata.category(chr(c)) in ("Mn", "Mc")
-    )
+    marks = combining_marks()
     character = f"[{_UNSPACED}][{marks}]*"
     return _Patterns(
         unspaced=re.compile(f"[{_UNSPACED}]"),

@@ -11,6 +11,7 @@ from dialtools.augment.fill import combinations, put
 from dialtools.augment.items import Turn
 from dialtools.augment.templates import Template, template
 from dialtools.corpora.utterances import Span
+from dialtools.words import combining_marks
 
 SPARE = 4
 """Combinations tried for each asked for: some give two values one replacement, and are no use."""
@@ -64,6 +65,9 @@ def _mentions(
     marks = [(span, number[key(turn.text[span.start : span.end])]) for span in turn.spans]
     for match in pattern.finditer(turn.text):
         start, end = match.span()
+        beside = turn.text[max(0, start - 1) : start] + turn.text[end : end + 1]
+        if any(sign in combining_marks() for sign in beside):  # a pattern ends words before them
+            continue
         over = [span for span in turn.spans if span.start < end and start < span.end]
         if any(span.start <= start and end <= span.end for span in over):
             continue

@@ -14,7 +14,7 @@ from dialtools.embed.shard import Settings
 from dialtools.encoder.descent import beside_weights
 from dialtools.encoder.folder import model_folder
 from dialtools.encoder.guest import start_torch
-from dialtools.encoder.stated import check_stated, prompt_left_out, read_stated
+from dialtools.encoder.stated import check_stated, cut_left_out, prompt_left_out, read_stated
 from dialtools.encoder.token_vectors import TokenVectors, load_token_vectors
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError
@@ -150,8 +150,9 @@ def notes(model: Model, options: EmbedOptions) -> Iterator[str]:
         yield f"{options.model} is a table of vectors: {' and '.join(idle)} {changes} nothing"
     if isinstance(model.encoder, WordVectors):
         return
-    if note := prompt_left_out(model_folder(options.model)):
-        yield f"{options.model}: {note}"
+    folder = model_folder(options.model)
+    cut = "" if options.dimensions else cut_left_out(folder, model.dimension)
+    yield from (f"{options.model}: {note}" for note in (prompt_left_out(folder), cut) if note)
     if isinstance(model.encoder, TokenVectors):
         return
     from dialtools.encoder import device

@@ -16,7 +16,7 @@ SPREAD = 4
 
 
 def token_batches(
-    lengths: np.ndarray, *, max_tokens: int, packed: bool = False
+    lengths: np.ndarray, *, max_tokens: int, packed: bool = False, alike: bool = False
 ) -> list[np.ndarray]:
     """Cut the rows, sorted by length, into batches of at most `max_tokens` padded tokens.
 
@@ -25,6 +25,7 @@ def token_batches(
     Args:
         lengths: (N,) tokens of each sequence.
         packed: padding is left out: `max_tokens` are real ones, and padded SPREAD times as many.
+        alike: the rows of a batch have one length, so that there is no padding.
 
     Returns:
         index arrays, longest first, that together hold each row once.
@@ -39,6 +40,8 @@ def token_batches(
         if packed:
             before = ends[start] - lengths[order[start]]
             end = min(end, int(np.searchsorted(ends, before + max_tokens, side="right")))
+        if alike:
+            end = min(end, int(np.searchsorted(-lengths[order], -longest, side="right")))
         end = max(start + 1, end)
         batches.append(order[start:end])
         start = end

@@ -64,12 +64,13 @@ def _begun(
 ) -> Iterator[tuple[np.ndarray, Arrival]]:
     """Begin batch after batch; yield the rows of each, and what waits for their vectors."""
     lengths = np.fromiter((len(s) for s in sequences), np.int64, len(sequences))
-    batches = token_batches(lengths, max_tokens=batch_tokens)[::-1]
+    alike = encoder.feels_padding
+    batches = token_batches(lengths, max_tokens=batch_tokens, alike=alike)[::-1]
     while batches:
         rows = batches.pop()
         arrival = _arrival(encoder, [sequences[row] for row in rows])
         if arrival is None:
-            batches = smaller(rows, batches, lengths)
+            batches = smaller(rows, batches, lengths, alike=alike)
         else:
             yield rows, arrival
 
@@ -101,7 +102,7 @@ def on_its_way(vectors: Tensor) -> Arrival:
 
 
 def smaller(
-    rows: np.ndarray, batches: Sequence[np.ndarray], lengths: np.ndarray
+    rows: np.ndarray, batches: Sequence[np.ndarray], lengths: np.ndarray, *, alike: bool = False
 ) -> list[np.ndarray]:
     """Return what is left, the last first, in batches of half the tokens of one that did not fit.
 
@@ -115,5 +116,5 @@ def smaller(
             hint="--max-length N",
         )
     left = np.concatenate([rows, *batches[::-1]])
-    halves = token_batches(lengths[left], max_tokens=len(rows) * longest // 2)
+    halves = token_batches(lengths[left], max_tokens=len(rows) * longest // 2, alike=alike)
     return [left[half] for half in halves[::-1]]

@@ -15,13 +15,17 @@ from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.depth import layer_stack
 from dialtools.encoder.device import DTYPES, moved
 from dialtools.encoder.randomness import seeded
+from dialtools.encoder.token_vectors import UNBOUNDED
 from dialtools.encoder.tokens import SPEAKER_TOKENS, SpecialTokens, lower_cased
 from dialtools.errors import ConfigError, ModelError
 from dialtools.streams.tally import counted
 
 LONGEST = 512
 """Tokens of a text at most where neither model nor tokenizer states fewer: BERT's positions."""
-POSITIONS_AFTER_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet")
+POSITIONS_AFTER_PADDING = (
+    *("roberta", "xlm-roberta", "camembert", "mpnet", "roberta-prelayernorm", "xlm-roberta-xl"),
+    *("data2vec-text", "longformer", "luke"),
+)
 """Kinds whose positions begin behind that of padding, so that two of them are never a token's."""
 FREQUENCIES = "inv_freq"
 """How the names of buffers end that hold frequencies of rotary positions."""
@@ -35,10 +39,13 @@ class Encoder(nn.Module):
         role_tokens: of a model trained with speaker tokens, their ids for unknown, user, system.
         normalize: whether `dial-embed` scales vectors to length 1 unless told otherwise.
         lower_case: whether texts are lower-cased, as sentence-transformers' do_lower_case says.
+        feels_padding: whether a vector depends on the padding beside its text, as of models that
+            mix tokens without regard to the mask (FNet, ConvBERT); it is embedded without any then.
         center: (D,) what `dial-embed` takes off vectors of length 1; `forward` does not.
         token_weights: (V,) how much each token counts in an average; None where all count alike.
     """
 
+    feels_padding = False
     center: np.ndarray | None = None
     token_weights: Tensor | None
 
@@ -277,7 +284,9 @@ class Encoder(nn.Module):
 
 def positions(config: Any) -> int:
     """Return the longest sequence that a backbone has positions for."""
-    known = getattr(config, "max_position_embeddings", None) or LONGEST
+    known = getattr(config, "max_position_embeddings", None) or 0
+    if known <= 0:  # T5 and others that count from one token to another; XLNet says -1
+        return UNBOUNDED
     return known - 2 if config.model_type in POSITIONS_AFTER_PADDING else known
 
 

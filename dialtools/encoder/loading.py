@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import torch
+
 from dialtools.encoder.catalog import USUAL_POOLING
 from dialtools.encoder.center import read_center
 from dialtools.encoder.encoder import LONGEST, Encoder, positions
@@ -12,6 +16,11 @@ from dialtools.encoder.stated import Stated, check_stated, read_stated
 from dialtools.encoder.static_files import trainable
 from dialtools.encoder.token_vectors import load_token_vectors, read_token_vectors
 from dialtools.encoder.token_weights import read_token_weights
+from dialtools.errors import ModelError
+from dialtools.shown import first_line
+
+NEAR = 1e-4
+"""How far padding may move a number of a vector, as a part of the largest."""
 
 
 def load_encoder(
@@ -68,7 +77,7 @@ def _transformer(
     backbone, tokenizer = load_pretrained(stated.transformer, trust_remote_code=trust_remote_code)
     usual = int(min(tokenizer.model_max_length, LONGEST))
     wished = max_length or stated.max_length or usual
-    return Encoder(
+    encoder = Encoder(
         backbone,
         tokenizer,
         pooling=pooling or stated.pooling or USUAL_POOLING,
@@ -76,3 +85,27 @@ def _transformer(
         normalize=stated.normalize,
         lower_case=stated.lower_case,
     )
+    _try_out(encoder, stated.transformer)
+    return encoder
+
+
+def _try_out(encoder: Encoder, folder: Path) -> None:
+    """Encode a token, alone and beside others: what kinds of models do is found by trying.
+
+    Raises:
+        ModelError: with what it says, if it makes no vectors of tokens to pool.
+    """
+    token = 0 if encoder.special.pad else 1
+    ids_NT, mask_NT = torch.full((2, 3), token), torch.tensor([[1, 0, 0], [1, 1, 1]])
+    kind = encoder.backbone.config.model_type
+    try:
+        with torch.no_grad():
+            alone, beside = encoder(ids_NT[:1, :1], mask_NT[:1, :1])[0], encoder(ids_NT, mask_NT)[0]
+        wanted = encoder.dimension
+    except Exception as error:  # whatever a model raises that needs more than tokens
+        message = f"{kind}: no kind of model for --pooling {encoder.pooling}: {first_line(error)}"
+        raise ModelError(message, where=folder) from None
+    if len(alone) != wanted:
+        message = f"gives vectors of {len(alone)} dimensions, but config.json tells {wanted}"
+        raise ModelError(message, where=folder)
+    encoder.feels_padding = bool((alone - beside).abs().max() > NEAR * alone.abs().max())

@@ -82,8 +82,21 @@ def load_pretrained(folder: Path, *, trust_remote_code: bool) -> tuple[Any, Any]
     _drop_missing_pooler(backbone, report["missing_keys"])
     _refuse_misfit(backbone, report, held, folder)
     _take_in(backbone)
-    check_tokenizer(tokenizer, backbone.get_input_embeddings().num_embeddings, folder)
+    check_tokenizer(tokenizer, _rows(backbone, folder), folder)
     return backbone, tokenizer
+
+
+def _rows(backbone: Any, folder: Path) -> int:
+    """Return how many tokens a backbone knows.
+
+    Raises:
+        ModelError: if it is of a kind that has no table of them, as those of letters are.
+    """
+    try:
+        return backbone.get_input_embeddings().num_embeddings
+    except (AttributeError, NotImplementedError):
+        message = f"{backbone.config.model_type}: a kind of model without a table of tokens"
+        raise ModelError(message, where=folder) from None
 
 
 def _settle(config: Any) -> None:

@@ -207,6 +207,18 @@ def prompt_left_out(folder: Path) -> str:
     return f"texts go without {as_json(prompt)}, which sentence-transformers puts before them here"
 
 
+def cut_left_out(folder: Path, dimension: int) -> str:
+    """Return the line on how sentence-transformers cuts vectors unasked, and we do not.
+
+    Args:
+        dimension: of whole vectors.
+    """
+    kept = SideFile.read(folder / USAGE).count("truncate_dim")
+    if kept is None or kept >= dimension:
+        return ""
+    return f"vectors are whole; sentence-transformers keeps the first {kept}: --dimensions {kept}"
+
+
 def has_beside(folder: Path) -> set[str]:
     """Return what a folder states beside encoder and pooling: "centre", "weights" of tokens.
 

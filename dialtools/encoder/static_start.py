@@ -14,7 +14,7 @@ from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.pretrained import quiet_transformers
 from dialtools.encoder.static import StaticEncoder
-from dialtools.encoder.word_vectors import WORDS, WordVectors
+from dialtools.encoder.word_vectors import WordVectors, words_pattern
 
 UNKNOWN = "[UNK]"
 
@@ -73,6 +73,6 @@ def _word_tokenizer(words: dict[str, int]) -> Any:
     tokenizer = Tokenizer(models.WordLevel({UNKNOWN: 0, **known}, unk_token=UNKNOWN))
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.Split(
-        Regex(WORDS.pattern), behavior="removed", invert=True
+        Regex(words_pattern().pattern), behavior="removed", invert=True
     )
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token=UNKNOWN)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from hashlib import blake2b
 
 import numpy as np
@@ -14,9 +15,17 @@ import numpy as np
 from dialtools.encoder.token_vectors import UNBOUNDED
 from dialtools.errors import ModelError
 from dialtools.streams.bytesio import open_input
+from dialtools.words import combining_marks
 
-WORDS = re.compile(r"\w+|[^\w\s]")
-"""Runs of letters and digits, and single other signs: files of word vectors have both."""
+
+@cache
+def words_pattern() -> re.Pattern[str]:
+    """Return what finds runs of letters, their marks and digits, and single other signs.
+
+    Files of word vectors have both.
+    """
+    letters = rf"\w{combining_marks()}"
+    return re.compile(rf"[{letters}]+|[^{letters}\s]")
 
 
 class WordVectors:
@@ -59,7 +68,7 @@ class WordVectors:
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         counts = np.zeros(len(texts), np.int64)
         for i, text in enumerate(texts):
-            words = WORDS.findall(text.lower())
+            words = words_pattern().findall(text.lower())
             known = [self.words[word] for word in words if word in self.words]
             counts[i] = len(words)
             if known:

@@ -35,6 +35,12 @@ def test_mentions_are_whole_words_in_any_case_and_spacing_the_longest_first():
     assert named([turn("hi"), turn("ho")]) == ([], [[], []])
 
 
+def test_a_mark_goes_on_with_a_word():
+    turns = [turn("राम आया", person="राम"), turn("रामी, राम और मारम")]
+    assert named(turns).marks[1] == [(Span(6, 9, "person"), 0)]
+    assert named([turn("हि", who="ह")]).marks == [[(Span(0, 1, "who"), 0)]], "as it is marked"
+
+
 @pytest.mark.parametrize(
     "turns",
     [

@@ -20,7 +20,14 @@ from dialtools.encoder.device import autocast, choose_device, choose_precision
 from dialtools.encoder.kept_head import load_head, save_heads
 from dialtools.encoder.panic import as_error
 from dialtools.encoder.sidefile import SideFile, as_json, read_side_file, stays_inside
-from dialtools.encoder.stated import is_static, plain, prompt_left_out, read_modules, read_stated
+from dialtools.encoder.stated import (
+    cut_left_out,
+    is_static,
+    plain,
+    prompt_left_out,
+    read_modules,
+    read_stated,
+)
 from dialtools.encoder.tokens import SpecialTokens
 from dialtools.encoder.weights import describe_misfit, fill, merged
 from dialtools.errors import ConfigError, ModelError
@@ -242,6 +249,13 @@ def test_a_prompt_that_others_put_before_texts_is_told(folder: Path):
         usage["default_prompt_name"] = name
         written(folder / "config_sentence_transformers.json", usage)
         assert prompt_left_out(folder) == ""
+
+
+def test_dimensions_that_others_leave_out_are_told(folder: Path):
+    assert cut_left_out(folder, 384) == ""
+    written(folder / "config_sentence_transformers.json", {"truncate_dim": 100})
+    assert "keeps the first 100: --dimensions 100" in cut_left_out(folder, 384)
+    assert cut_left_out(folder, 100) == ""
 
 
 def test_a_pooling_of_layers_is_named_by_us_and_needs_its_modules(folder: Path):

@@ -32,6 +32,8 @@ from dialtools.encoder.randomness import seeded
 from dialtools.encoder.sequences import sequences_of
 from dialtools.encoder.sidefile import SideFile
 from dialtools.encoder.static import fresh_static
+from dialtools.encoder.static_start import of_words
+from dialtools.encoder.token_vectors import UNBOUNDED
 from dialtools.encoder.tokens import SpecialTokens, join_turns, tokenise
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, ModelError
@@ -91,6 +93,8 @@ def test_a_text_of_no_token_has_a_mean_of_nothing():
 def test_batches_are_of_like_length_the_longest_first_and_ties_in_their_order():
     groups = token_batches(np.array([3, 5, 3, 1, 5, 9]), max_tokens=10)
     assert [group.tolist() for group in groups] == [[5], [1, 4], [0, 2, 3]]
+    groups = token_batches(np.array([3, 5, 3, 1, 5, 9]), max_tokens=10, alike=True)
+    assert [g.tolist() for g in groups] == [[5], [1, 4], [0, 2], [3]]
     groups = token_batches(np.array([0, 0, 2]), max_tokens=2)
     assert [group.tolist() for group in groups] == [[2], [0, 1]]
     assert token_batches(np.zeros(0, np.int64), max_tokens=2) == []
@@ -214,9 +218,14 @@ def test_random_numbers_drawn_inside_a_seed_are_not_missed_outside():
 
 @pytest.mark.parametrize(
     ("kind", "stated", "length"),
-    [("bert", 40, 40), ("roberta", 40, 38), ("xlm-roberta", 40, 38), ("bert", None, 512)],
+    [
+        *(("bert", 40, 40), ("roberta", 40, 38), ("xlm-roberta", 40, 38), ("longformer", 40, 38)),
+        *(("t5", None, UNBOUNDED), ("xlnet", -1, UNBOUNDED)),
+    ],
 )
-def test_positions_after_the_padding_are_two_fewer(kind: str, stated: int | None, length: int):
+def test_positions_after_the_padding_are_two_fewer_and_some_kinds_have_no_end(
+    kind: str, stated: int | None, length: int
+):
     config = SimpleNamespace(model_type=kind, max_position_embeddings=stated)
     assert positions(config) == length
 
@@ -678,6 +687,21 @@ def test_any_family_of_backbone_encodes_and_pads_on_its_side(small, family):
     np.testing.assert_allclose(together, alone, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["FNet", "ConvBert"])
+def test_models_that_feel_padding_are_given_none(small, tmp_path: Path, kind: str):
+    import transformers as t
+
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "intermediate_size": 32}
+    heads = {} if kind == "FNet" else {"num_attention_heads": 2, "head_ratio": 1}
+    config = getattr(t, f"{kind}Config")(vocab_size=len(small.tokenizer), **sizes, **heads)
+    getattr(t, f"{kind}Model")(config).save_pretrained(tmp_path)
+    small.tokenizer.save_pretrained(tmp_path)
+    encoder = load_encoder(str(tmp_path)).eval()
+    alone = np.concatenate([vectors(encoder, [text]) for text in TEXTS])
+    np.testing.assert_allclose(vectors(encoder, TEXTS), alone, atol=1e-5)
+    assert encoder.feels_padding and not small.feels_padding
+
+
 def test_the_stated_length_never_exceeds_what_the_backbone_can(minilm):
     assert load_encoder(minilm, max_length=9999).max_length == 512
     assert SimpleNamespace(**vars(load_encoder(minilm))).max_length == 256
@@ -694,6 +718,17 @@ def test_word_vectors_are_averaged_over_the_words_that_are_known(tmp_path: Path,
     assert counts.tolist() == [3, 1, 0, 1] and vectors.dtype == np.float32
     other = WordVectors(dict(encoder.words), encoder.matrix + 1)
     assert len(encoder.digest()) == 16 and encoder.digest() != other.digest()
+
+
+def test_a_word_vector_is_found_by_a_word_with_its_marks(tmp_path: Path):
+    (tmp_path / "words.txt").write_text("हिन्दी 1 2\ncafe\u0301 3 4\n? 5 6\n")
+    encoder = WordVectors.load(str(tmp_path / "words.txt"))
+    texts = ["हिन्दी?", "Cafe\u0301", "नमस्ते"]
+    averages, counts = encoder.encode(texts)
+    assert averages.tolist() == [[3, 4], [3, 4], [0, 0]] and counts.tolist() == [2, 1, 1]
+    static = of_words(encoder)
+    sequences = sequences_of(static, [((text,), None) for text in texts], 64)[0]
+    assert [list(map(int, ids)) for ids in sequences] == [[1, 3], [2], [0]]
 
 
 @pytest.mark.parametrize(

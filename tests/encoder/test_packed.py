@@ -240,7 +240,7 @@ def test_a_gpu_s_kernels_give_the_vectors_and_gradients_of_padded_texts(build, f
 class Small(torch.nn.Module):
     """An encoder with the memory of so many padded tokens; a text's vector is its first token."""
 
-    dimension, device = 1, torch.device("cpu")
+    dimension, device, feels_padding = 1, torch.device("cpu"), False
 
     def __init__(self, tokens: int, special: Any) -> None:
         super().__init__()

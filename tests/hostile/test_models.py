@@ -190,6 +190,35 @@ def test_a_damaged_model_is_refused_in_one_line(folder: Path, name: str):
     assert len(message) < 1000
 
 
+LONG_T5 = {"d_model": 32, "d_kv": 16, "d_ff": 32, "num_layers": 1, "num_heads": 2}
+CANINE = {"hidden_size": 48, "num_hidden_layers": 1, "intermediate_size": 32}
+NARROW_OPT = {"hidden_size": 32, "word_embed_proj_dim": 16, "ffn_dim": 32}
+NARROW_OPT |= {"num_hidden_layers": 1, "num_attention_heads": 2}
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "says"),
+    [
+        ("LongT5", LONG_T5, "longt5: no kind of model for --pooling mean: You have to"),
+        ("Canine", CANINE, "without a table of tokens"),
+        ("OPT", NARROW_OPT, "vectors of 16 dimensions, but config.json tells 32"),
+    ],
+)
+def test_kinds_of_models_without_vectors_of_tokens_are_refused_as_they_are_loaded(
+    folder: Path, kind: str, config: dict[str, Any], says: str
+):
+    import transformers as t
+
+    vocab = json.loads((folder / "config.json").read_text())["vocab_size"]
+    settings = getattr(t, f"{kind}Config")(vocab_size=vocab, **config)
+    shutil.rmtree(folder / "1_Pooling")
+    for name in ("modules.json", "config_sentence_transformers.json", LENGTH):
+        (folder / name).unlink()
+    getattr(t, f"{kind}Model")(settings).save_pretrained(folder)
+    with pytest.raises(ModelError, match=says):
+        load_encoder(str(folder))
+
+
 def test_a_pooling_of_ones_own_makes_up_for_modules_that_are_not_known(folder: Path, whole: Path):
     field("", [{"type": "x.Dense", "path": "2_Dense"}], file="modules.json")(folder)
     np.testing.assert_array_equal(vectors(folder, pooling="mean"), vectors(whole))
