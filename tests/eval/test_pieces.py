@@ -424,7 +424,12 @@ def test_a_model_without_snapshots_is_a_point_at_the_step_that_it_tells(tmp_path
     assert (foreign.step, foreign.path) == (0, tmp_path) and len(foreign.weights) == 64
     told = {"weights": "w", "counts": {"steps": 7}}
     (tmp_path / "dialtools.json").write_text(json.dumps(told))
-    assert curve.find_points([str(tmp_path)])[0].key == "step 7 w"
+    [named] = curve.find_points([str(tmp_path)])
+    assert named.key == f"step 7 w {named.beside}"
+    (tmp_path / "1_Pooling").mkdir()
+    (tmp_path / "1_Pooling" / "config.json").write_text('{"pooling_mode": "cls"}')
+    [pooled] = curve.find_points([str(tmp_path)])
+    assert pooled.weights == "w" and pooled.key != named.key, "of other vectors"
 
 
 def test_a_space_has_measures_without_intervals():
