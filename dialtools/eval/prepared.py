@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from dialtools.corpora.fields import label
+from dialtools.corpora.fields import as_text, label
 from dialtools.corpora.read import read_records
 from dialtools.corpora.splits import rows_by_split, rows_of_split
 from dialtools.corpora.turns import Record, field_of, query_field
@@ -156,7 +156,7 @@ def prepare_scopes(file: str, options: CurveOptions) -> Scopes:
 
 def _drawn(kind: type[Few], file: str, options: CurveOptions, *, without: str | None) -> Few:
     records = _records(file)
-    labels = [str(field_of(where, record, options.label, label)) for where, record in records]
+    labels = [as_text(field_of(*placed, options.label, label)) for placed in records]
     by_split = rows_by_split(field_of(*placed, options.split, label) for placed in records)
 
     def wanted(split: str) -> list[int]:

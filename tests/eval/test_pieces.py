@@ -327,6 +327,16 @@ def test_what_is_out_of_scope_is_told_on_the_way_as_by_the_task(intents, tmp_pat
     assert found == {name: pytest.approx(whole[name]) for name in found}
 
 
+def test_labels_of_a_curve_are_called_as_other_commands_call_them(tmp_path: Path):
+    parts = [(part, out) for part in ("train", "test") for out in (True, False, 1.0)]
+    rows = [{"text": f"t{i}", "label": out, "split": part} for i, (part, out) in enumerate(parts)]
+    file = tmp_path / "b.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    asked = CurveOptions(inputs=("m",), oos=str(file), oos_label="true", shots=(1,))
+    (task,) = prepared.prepare(asked)
+    assert task.names == ["1", "false", "true"] and task.test_labels == ["true", "false", "1"]
+
+
 def test_labels_and_splits_that_are_not_there_are_said(intents):
     rows, options = intents
     for change, says in (
