@@ -444,12 +444,14 @@ def test_a_model_without_snapshots_is_a_point_at_the_step_that_it_tells(tmp_path
 
 def test_a_space_has_measures_without_intervals():
     rows = part(5, label=["a", "a", "b", "b", "b"])
+    rows.metadata["dialtools"] = '{"options": {"model": "m"}}'
     options = SpaceOptions(inputs=("x",), max_rows=4, seed=3)
     scores = {score.metric: score.record() for score in space._scores(rows, "s", options)}
     assert {"uniformity", "alignment", "margin", "isotropy"} <= scores.keys()
     for record in scores.values():
         assert not {"low", "high", "std", "each"} & record.keys()
         assert (record["n"], record["runs"], record["seed"], record["setting"]) == (4, 1, 3, "s")
+        assert record["model"] == "m", "by which compare brings the files of a model together"
     assert scores["margin"]["value"] == pytest.approx(
         scores["intra-cosine"]["value"] - scores["inter-cosine"]["value"]
     )
