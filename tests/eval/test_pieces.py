@@ -41,6 +41,7 @@ from dialtools.eval.tasks.sts import annotated, cosines, ordering
 from dialtools.metrics import counts, f1
 from dialtools.metrics.episodes import sample
 from dialtools.metrics.resample import over_items
+from dialtools.shown import listed
 from dialtools.streams.vectors import Embeddings, embedding_batch
 
 
@@ -685,6 +686,13 @@ def test_acts_are_those_of_the_turn_or_of_the_next_of_all_or_of_one_speaker():
         rows.columns["acts"] = [["a"], wrong, None, None, None]
         with pytest.raises(DataError, match="row 2: acts: expected a list of names, got"):
             act.examples(rows, ActOptions(inputs=("x",), target="current"))
+
+
+def test_acts_that_none_can_guess_are_named_in_the_order_of_the_rows():
+    names = list("zyxwvutsrq")  # of sets the order would be chance
+    data = {"train": {"smallest": 1, "largest": 1, "classes": 1}}
+    *_, lost = act._notes(data, Parts([["a"]], [], [["a", *names[:5]], names[4:]]))
+    assert lost.startswith(f"no training row has {listed(names)}: never guessed")
 
 
 def test_intervals_of_f1_are_over_rows_or_over_groups_of_them():
