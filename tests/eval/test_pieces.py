@@ -318,6 +318,10 @@ def test_what_is_out_of_scope_is_told_on_the_way_as_by_the_task(intents, tmp_pat
     own = vectors[[place[record["text"]] for _, record in task.records]]
     found = {f"{s.setting} {s.metric}": s.values for s in task.scores({"text": own})}
     assert sorted(found) == sorted(options.metrics)
+    asked = {"text": ["t18", "t19", "t20", "t21", "t22", "t23"], "intent": task.test_labels}
+    assert {*map(repr, (s.items for s in task.scores({"text": own})))} == {
+        repr(item_digests(asked, also=("intent",)))
+    }
 
     embedded = tmp_path / "oos.jsonl"
     lines = ({**row, "embedding": vectors[i].tolist()} for i, row in enumerate(rows))
@@ -363,6 +367,8 @@ def test_responses_are_chosen_among_those_of_consecutive_rows(tmp_path: Path):
     scores = {s.metric: s for s in task.scores({"query": queries, "response": np.eye(4)})}
     assert scores["top-1"].value == 50 and scores["top-1"].setting == "1-of-4 blocks"
     assert scores["top-1"].seed == 5 and scores["top-1"].dataset == options.select
+    told = {name: [row[name] for row in rows] for name in rows[0]}
+    assert scores["mrr"].items == item_digests(told), "by which compare pairs them"
     swapped = {s.metric: s.value for s in task.scores({"query": np.eye(4), "response": queries})}
     assert swapped["top-1"] == 50 and swapped["mrr"] == scores["mrr"].value
     with pytest.raises(DataError, match="4 records, fewer than the 5 candidates"):
