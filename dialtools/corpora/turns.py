@@ -131,3 +131,10 @@ def column_of_turns(records: Sequence[Record], name: str) -> list[Turns]:
         except ValueError as error:
             raise DataError(str(error), where=where) from None
     return column
+
+
+def shared_fields(records: Sequence[Record]) -> dict[str, list[Any]]:
+    """Return the fields that all records have, as columns."""
+    first = records[0][1] if records else {}
+    names = [name for name in first if all(name in fields for _, fields in records)]
+    return {name: [fields[name] for _, fields in records] for name in names}

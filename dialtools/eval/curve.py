@@ -15,6 +15,7 @@ import numpy as np
 import orjson
 
 from dialtools.corpora.turns import Record
+from dialtools.encoder.descent import beside_weights
 from dialtools.encoder.folder import WEIGHTS
 from dialtools.errors import DataError, ModelError
 from dialtools.eval.options.curve import CurveOptions
@@ -30,17 +31,22 @@ Embed = Callable[[Sequence[Record], Sequence[str]], Mapping[str, np.ndarray]]
 
 
 class Point(NamedTuple):
-    """A snapshot: its run's name, its step, where it is, and its weights' digest."""
+    """A snapshot: its run's name, its step, where it is, and digests of it.
+
+    Attributes:
+        weights, beside: digests of its weights, and of what else decides its vectors.
+    """
 
     run: str
     step: int
     path: Path
     weights: str
+    beside: str
 
     @property
     def key(self) -> str:
-        """What its scores are kept under: the same weights at the same step are scored once."""
-        return f"step {self.step} {self.weights}"
+        """What its scores are kept under: the same model at the same step is scored once."""
+        return f"step {self.step} {self.weights} {self.beside}".strip()
 
 
 def find_points(folders: Sequence[str]) -> list[Point]:
@@ -51,7 +57,7 @@ def find_points(folders: Sequence[str]) -> list[Point]:
         ModelError: if one is no model directory.
     """
     return [
-        Point(name, step, path, _weights(path))
+        Point(name, step, path, _weights(path), beside_weights(path))
         for name, folder in _names(folders).items()
         for step, path in sorted(_snapshots(folder).items())
     ]

@@ -43,12 +43,13 @@ def statistic(metric: str, each: Any) -> Statistic:
         raise ValueError("has no items")
     if metric in MEASURES and (isinstance(each, list) or "rank" not in each):
         raise ValueError("an earlier version kept it in another way; score it again")
-    if isinstance(each, list):
-        return counts.mean(_numbers(each))
-    names = next((names for names in KINDS if set(names) == set(each)), None)
+    alone = isinstance(each, list)
+    names = () if alone else next((names for names in KINDS if set(names) == set(each)), None)
     if names is None:
         raise ValueError(f"unknown parts {', '.join(each)}")
     try:
+        if alone:
+            return counts.mean(_numbers(each))
         return KINDS[names](metric, *(each[name] for name in names))
     except (TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from None

@@ -53,17 +53,24 @@ def labelled_rows(
     Raises:
         DataError: if there is no row, or one has no label.
     """
-    values = part.column(label, hint="--label names it")
-    if bare := next((i for i, value in enumerate(values, 1) if not fields.is_known(value)), 0):
-        hint = "leave such rows out before they are embedded, or name them"
-        raise DataError(f"row {bare} has no {label}", where=part.name, hint=hint)
-    part.column(label, fields.label)
-    if not values:
+    labels = labels_of(part, label)
+    if not labels:
         raise DataError("holds no rows", where=part.name)
     matrix_ND = part.matrix if vectors is None else vectors
-    return Labelled(
-        unit(matrix_ND) if scaled else matrix_ND, [fields.as_text(value) for value in values]
-    )
+    return Labelled(unit(matrix_ND) if scaled else matrix_ND, labels)
+
+
+def labels_of(part: Embeddings, column: str) -> list[str]:
+    """Return the label of each row, as text.
+
+    Raises:
+        DataError: for a row that has none.
+    """
+    for row, value in enumerate(part.column(column, hint="--label names it")):
+        if not fields.is_known(value):
+            hint = "leave such rows out before they are embedded, or name them"
+            raise DataError(f"row {part.place(row)} has no {column}", where=part.name, hint=hint)
+    return [fields.as_text(value) for value in part.column(column, fields.label)]
 
 
 def without_label(part: Embeddings, label: str, value: str | None) -> Embeddings:

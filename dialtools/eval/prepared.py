@@ -6,16 +6,17 @@ N records, D dimensions, R runs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from dialtools.corpora.fields import label
+from dialtools.corpora.fields import as_text, label
 from dialtools.corpora.read import read_records
 from dialtools.corpora.splits import rows_by_split, rows_of_split
-from dialtools.corpora.turns import Record, field_of, query_field
+from dialtools.corpora.turns import Record, field_of, query_field, shared_fields
 from dialtools.errors import DataError
+from dialtools.eval.identity import item_digests
 from dialtools.eval.labelled import Labelled
 from dialtools.eval.options.curve import SCOPE_METRICS, CurveOptions
 from dialtools.eval.options.select import SelectOptions
@@ -77,6 +78,7 @@ class Drawn:
         train_labels, test_labels: of the records.
         names: the classes.
         episodes: for each number of shots, the rows that each run trains on.
+        items: digests of what tells which the tested records are.
     """
 
     file: str
@@ -87,6 +89,11 @@ class Drawn:
     names: list[str]
     episodes: dict[int, list[np.ndarray]]
     fields: tuple[str, ...] = ("text",)
+    items: dict[str, str] = field(default_factory=dict)
+
+    def facts(self, task: str) -> dict[str, Any]:
+        """Return what all scores of a task have in common."""
+        return {"task": task, "dataset": self.file, "seed": self.seed, "items": self.items}
 
     def parts(self, vectors: Mapping[str, np.ndarray]) -> tuple[Labelled, Labelled]:
         """Return the examples and the rows to be tested on, from the vectors of all records."""
@@ -107,7 +114,7 @@ class Intents(Drawn):
     def scores(self, vectors: Mapping[str, np.ndarray]) -> list[Score]:
         """Return the accuracy of each number of shots."""
         train, test = self.parts(vectors)
-        facts = {"task": "intent", "dataset": self.file, "seed": self.seed}
+        facts = self.facts("intent")
         return [
             prototype_accuracy(train, test, self.names, runs, setting=f"{shots}-shot", **facts)
             for shots, runs in self.episodes.items()
@@ -128,7 +135,7 @@ class Scopes(Drawn):
             {key: adds for key, adds in run.items() if " ".join(key).strip() in SCOPE_METRICS}
             for run in runs
         ]
-        facts = {"task": "oos", "dataset": self.file, "seed": self.seed, "n": len(test.labels)}
+        facts = self.facts("oos") | {"n": len(test.labels)}
         return oos.scores_of_runs(wanted, f"{shots}-shot", facts)
 
 
@@ -156,7 +163,7 @@ def prepare_scopes(file: str, options: CurveOptions) -> Scopes:
 
 def _drawn(kind: type[Few], file: str, options: CurveOptions, *, without: str | None) -> Few:
     records = _records(file)
-    labels = [str(field_of(where, record, options.label, label)) for where, record in records]
+    labels = [as_text(field_of(*placed, options.label, label)) for placed in records]
     by_split = rows_by_split(field_of(*placed, options.split, label) for placed in records)
 
     def wanted(split: str) -> list[int]:
@@ -176,18 +183,19 @@ def _drawn(kind: type[Few], file: str, options: CurveOptions, *, without: str | 
     drawn = _draw(train_labels, options)
     # only what some run trains on is embedded: a few rows of thousands
     needed = np.unique(np.concatenate([rows for runs in drawn.values() for rows in runs]))
-    embedded = [*(train[i] for i in needed), *test]
+    examples, tested = [records[train[i]] for i in needed], [records[row] for row in test]
     episodes = {
         shots: [np.searchsorted(needed, rows) for rows in runs] for shots, runs in drawn.items()
     }
     return kind(
         file=file,
         seed=options.seed,
-        records=[records[row] for row in embedded],
+        records=examples + tested,
         train_labels=[train_labels[i] for i in needed],
         test_labels=[labels[row] for row in test],
         names=names,
         episodes=episodes,
+        items=item_digests(shared_fields(tested), also=(options.label,)),
     )
 
 
@@ -207,6 +215,7 @@ class Selections:
     options: SelectOptions
     records: list[Record]
     fields: tuple[str, str]
+    items: dict[str, str]
 
     def scores(self, vectors: Mapping[str, np.ndarray]) -> list[Score]:
         """Return top-1/3/5/10 and MRR."""
@@ -221,6 +230,7 @@ class Selections:
             "dataset": self.file,
             "setting": f"1-of-{self.options.candidates} blocks",
             "seed": self.options.seed,
+            "items": self.items,
         }
         return select.scores(select.among_rows(source, self.options), self.options, **facts)
 
@@ -240,7 +250,9 @@ def prepare_selections(file: str, options: CurveOptions) -> Selections:
         )
     query = query_field(records[0])
     chosen = SelectOptions(inputs=(file,), candidates=options.candidates, seed=options.seed)
-    return Selections(file, chosen, records, (query, "response"))
+    asked = records[: len(records) // options.candidates * options.candidates]
+    items = item_digests(shared_fields(asked))
+    return Selections(file, chosen, records, (query, "response"), items)
 
 
 def prepare_file(file: str, *, seed: int) -> Prepared:

@@ -167,7 +167,7 @@ def _check_shapes(table: Mapping[str, Any], place: str, suite: str) -> None:
 def _check_keys(table: Mapping[str, Any], kind: type, place: str, suite: str) -> None:
     """Raise ConfigError if a table lacks a key that it must have, or has an unknown one."""
     known = {each.name: each for each in fields(kind)}
-    for key in table.keys() - known.keys():
+    for key in (key for key in table if key not in known):
         hint = proposed(key, known)
         raise ConfigError(f"{place}unknown key {quoted(key)}", where=suite, hint=hint)
     for key, each in known.items():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dialtools.errors import ConfigError, DataError
+from dialtools.eval.options.base import SOURCES
 from dialtools.eval.options.suite import SuiteOptions
 from dialtools.eval.score import SCHEMA, Score
 from dialtools.eval.suite import AVERAGE, Dataset, Row, Suite
@@ -48,6 +49,12 @@ class Place:
     dataset: Dataset
     files: Mapping[str, str]
     missing: str
+
+    @property
+    def inputs(self) -> list[str]:
+        """All files that its scores come from: those, and the ones that its options name."""
+        named = (str(value) for key, value in self.dataset.options.items() if key in SOURCES)
+        return [*self.files.values(), *named]
 
     @property
     def key(self) -> str:
@@ -115,7 +122,7 @@ def _place(folder: str, number: int, dataset: Dataset) -> Place:
 
 def job_of(command: str, options: SuiteOptions, suite: Suite, places: Sequence[Place]) -> Job:
     """Return what a resumed job must share with the one it goes on from."""
-    files = [file for place in places for file in place.files.values()]
+    files = [file for place in places if not place.missing for file in place.inputs]
     return Job(command, options, Inputs([suite.name, *dict.fromkeys(files)]))
 
 
@@ -162,7 +169,7 @@ def _scores(suite: Suite, place: Place, seed: int) -> list[Score]:
     _refuse_foreign(dataset.options, task.options_class(), source)
     options, _ = resolve(task.options_class(), [Layer(source, values)])
     scores = task.load()(options).scores
-    inputs = [describe(path) for path in (*options.inputs, *files.values())]
+    inputs = [describe(path) for path in place.inputs]
     wanted = [_score_of(row, scores, where=suite.name) for row in dataset.rows()]
     for score in wanted:
         score.model, score.inputs = place.folder, inputs

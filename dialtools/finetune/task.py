@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from dialtools.corpora.splits import group_numbers
-from dialtools.corpora.turns import Record, Turns
+from dialtools.corpora.turns import Record, Turns, shared_fields
 from dialtools.finetune.options import FinetuneOptions
 from dialtools.streams.policy import Policy
 
@@ -106,11 +106,7 @@ class Task(Generic[Options]):
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """The fields that all tested rows have, by their names."""
-        records = [record for _, record in self._tested_records]
-        if not records:
-            return {}
-        shared = [name for name in records[0] if all(name in record for record in records)]
-        return {name: [record[name] for record in records] for name in shared}
+        return shared_fields(self._tested_records)
 
     @property
     def _tested_records(self) -> Sequence[Record]:

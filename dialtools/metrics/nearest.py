@@ -22,10 +22,13 @@ def exact_scores(queries_QD: np.ndarray, candidates_CD: np.ndarray) -> np.ndarra
 
 
 def first_equal(vectors_CD: np.ndarray) -> np.ndarray:
-    """Return (C,) the first row that is bit-equal to each row."""
-    first: dict[bytes, int] = {}
+    """Return (C,) the first row that is bit-equal to each row, as 64 bits of it tell.
+
+    The rows themselves would be held a second time.
+    """
+    first: dict[int, int] = {}
     rows = enumerate(np.ascontiguousarray(vectors_CD))
-    places = (first.setdefault(row.tobytes(), i) for i, row in rows)
+    places = (first.setdefault(hash(row.tobytes()), i) for i, row in rows)
     return np.fromiter(places, np.int64, len(vectors_CD))
 
 
@@ -106,7 +109,7 @@ def nearest_rows(
     Equal known rows tie, whatever a matrix product makes of them. All M rows, if they are fewer.
     """
     distinct, place_M = np.unique(first_equal(known_MD), return_inverse=True)
-    distinct_CD = known_MD[distinct]
+    distinct_CD = known_MD[distinct] if len(distinct) < len(known_MD) else known_MD
     block = max(1, min(block, SCORES_AT_ONCE // len(known_MD)))
     rows: list[np.ndarray] = []
     for start in range(0, len(queries_ND), block):

@@ -101,10 +101,11 @@ def sign_flips(differences_NK: np.ndarray, *, resamples: int, seed: int) -> np.n
     """Return (K,) two-sided p-values of paired differences under random swaps of two models.
 
     They are swapped item by item, in all 2^N ways if these are no more than the resamples, which
-    makes the test exact. An item that does not count (NaN) is no item; sums that differ by rounding
-    alone are equal.
+    makes the test exact. An item that does not count (NaN), or on which no two models differ, is no
+    item; sums that differ by rounding alone are equal.
     """
     d = np.nan_to_num(differences_NK, nan=0.0)
+    d = d[d.any(1)]
     n = len(d)
     bound = np.abs(d.sum(0)) - 1e-10 * np.abs(d).sum(0)
     every = 2**n if n < 60 and 2**n <= resamples else None
@@ -117,7 +118,7 @@ def sign_flips(differences_NK: np.ndarray, *, resamples: int, seed: int) -> np.n
 
 def _every_way(n: int) -> Iterator[np.ndarray]:
     """Yield blocks of all (2^N, N) ways to swap some of n items, as zeros and ones."""
-    block = max(1, BLOCK // n)
+    block = max(1, BLOCK // max(n, 1))
     for start in range(0, 1 << n, block):
         yield np.arange(start, min(start + block, 1 << n))[:, None] >> np.arange(n) & 1
 

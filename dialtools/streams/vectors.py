@@ -49,12 +49,14 @@ class Embeddings:
         columns: the other fields, N values each.
         metadata: key-value metadata of the file (provenance under `dialtools`).
         name: of the file, for messages.
+        rows: (N,) which rows of the file these are, from 0; None: all, in order.
     """
 
     vectors: dict[str, np.ndarray]
     columns: dict[str, list[Any]] = field(default_factory=dict)
     metadata: dict[str, str] = field(default_factory=dict)
     name: str = ""
+    rows: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(next(iter(self.vectors.values()))) if self.vectors else 0
@@ -114,11 +116,15 @@ class Embeddings:
         return self.columns.get(name) if name == usual else self.column(name)
 
     def _check(self, name: str, check: Callable[[Any, str], None]) -> None:
-        for row, value in enumerate(self.columns[name], 1):
+        for row, value in enumerate(self.columns[name]):
             try:
                 check(value, name)
             except ValueError as error:
-                raise DataError(str(error), where=Where(self.name, row)) from None
+                raise DataError(str(error), where=Where(self.name, self.place(row))) from None
+
+    def place(self, row: int) -> int:
+        """Return the number of a row in its file, from 1."""
+        return 1 + (row if self.rows is None else int(self.rows[row]))
 
     def kept(self, keep: Sequence[str], usual: Sequence[str]) -> list[str]:
         """Return the names of the columns that --keep names.
@@ -176,7 +182,8 @@ class Embeddings:
         """Return the rows of an index array."""
         vectors = {name: matrix_ND[rows] for name, matrix_ND in self.vectors.items()}
         columns = {name: [values[i] for i in rows] for name, values in self.columns.items()}
-        return Embeddings(vectors, columns, self.metadata, self.name)
+        own = rows if self.rows is None else self.rows[rows]
+        return Embeddings(vectors, columns, self.metadata, self.name, own)
 
 
 def embedding_batch(

@@ -254,7 +254,7 @@ def test_without_validation_rows_a_share_of_the_training_dialogues_is_held_out(
         ({}, ("--acts", "deeds"), "no column 'dialogue_id'; there are labels, split"),
         ({"dialogue_id": "a", "turn": 0}, ("--acts", "deeds"), "no column 'deeds'; there are"),
         ({"labels": ["inform"]}, (), "1 act in all: nothing to tell apart"),
-        ({"labels": "inform"}, (), "acts: expected a list of names, got 'inform'"),
+        ({"labels": "inform"}, (), "labels: expected a list of names, got 'inform'"),
         ({"labels": None}, (), "no row has acts to predict"),
         ({"acts": ["inform"], "dialogue_id": "a", "turn": 0}, (), "which?"),
     ],

@@ -348,6 +348,7 @@ LABELS = {"truth": [[0]], "guess": [[1]], "labels": 2}
 BAD_ITEMS = [
     ([1, 0], "accuracy", 90, "its items make 50.000, the value is 90.000"),
     (["x"], "accuracy", 1, "each: could not convert"),
+    ([{}], "accuracy", 1, "bad.jsonl:1: each: TypeError"),
     ({"z": [1]}, "accuracy", 1, "each: unknown parts z"),
     (LABELS | {"truth": [[9]]}, "micro-f1", 1, "bad.jsonl:1: each:"),
     (LABELS | {"labels": 10**13}, "macro-f1", 1, "each: labels: expected 1 to"),

@@ -232,6 +232,20 @@ def test_scores_of_several_models_are_of_one_that_is_named(tmp_path: Path):
     assert error.value.hint == "choose from stsb"
 
 
+def test_a_result_is_of_one_run_of_one_data_set_and_has_a_model(command: Command, tmp_path: Path):
+    twice = file(tmp_path / "twice.jsonl", similarity(1379) + banking(dataset="bank77") + banking())
+    done = command("mteb", twice, "-o", tmp_path / "r", "--model-name", "m")
+    both = "refused: intent bank77, intent banking77.parquet: Banking77Classification is here more"
+    assert both in done.stderr
+    assert {path.name for path in (tmp_path / "r").iterdir()} == {
+        "STSBenchmark.json",
+        "model_meta.json",
+    }
+    nameless = file(tmp_path / "n.jsonl", banking(model=None))
+    refused = command("mteb", nameless, "-o", tmp_path / "n", code=1).stderr
+    assert "nothing tells the model" in refused and not (tmp_path / "n").exists()
+
+
 def test_the_part_of_similarities_is_the_one_with_mtebs_rows():
     for parts, chosen in (
         ({"test": 500, "": 1379, "all": 1379}, ""),

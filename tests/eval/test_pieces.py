@@ -41,6 +41,7 @@ from dialtools.eval.tasks.sts import annotated, cosines, ordering
 from dialtools.metrics import counts, f1
 from dialtools.metrics.episodes import sample
 from dialtools.metrics.resample import over_items
+from dialtools.shown import listed
 from dialtools.streams.vectors import Embeddings, embedding_batch
 
 
@@ -317,6 +318,10 @@ def test_what_is_out_of_scope_is_told_on_the_way_as_by_the_task(intents, tmp_pat
     own = vectors[[place[record["text"]] for _, record in task.records]]
     found = {f"{s.setting} {s.metric}": s.values for s in task.scores({"text": own})}
     assert sorted(found) == sorted(options.metrics)
+    asked = {"text": ["t18", "t19", "t20", "t21", "t22", "t23"], "intent": task.test_labels}
+    assert {*map(repr, (s.items for s in task.scores({"text": own})))} == {
+        repr(item_digests(asked, also=("intent",)))
+    }
 
     embedded = tmp_path / "oos.jsonl"
     lines = ({**row, "embedding": vectors[i].tolist()} for i, row in enumerate(rows))
@@ -325,6 +330,16 @@ def test_what_is_out_of_scope_is_told_on_the_way_as_by_the_task(intents, tmp_pat
     asked = OosOptions(inputs=(str(embedded),), shots=(1, 2), runs=2, seed=3, **names)
     whole = {f"{s.setting} {s.metric}": s.values for s in oos.evaluate(asked).scores}
     assert found == {name: pytest.approx(whole[name]) for name in found}
+
+
+def test_labels_of_a_curve_are_called_as_other_commands_call_them(tmp_path: Path):
+    parts = [(part, out) for part in ("train", "test") for out in (True, False, 1.0)]
+    rows = [{"text": f"t{i}", "label": out, "split": part} for i, (part, out) in enumerate(parts)]
+    file = tmp_path / "b.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    asked = CurveOptions(inputs=("m",), oos=str(file), oos_label="true", shots=(1,))
+    (task,) = prepared.prepare(asked)
+    assert task.names == ["1", "false", "true"] and task.test_labels == ["true", "false", "1"]
 
 
 def test_labels_and_splits_that_are_not_there_are_said(intents):
@@ -352,6 +367,8 @@ def test_responses_are_chosen_among_those_of_consecutive_rows(tmp_path: Path):
     scores = {s.metric: s for s in task.scores({"query": queries, "response": np.eye(4)})}
     assert scores["top-1"].value == 50 and scores["top-1"].setting == "1-of-4 blocks"
     assert scores["top-1"].seed == 5 and scores["top-1"].dataset == options.select
+    told = {name: [row[name] for row in rows] for name in rows[0]}
+    assert scores["mrr"].items == item_digests(told), "by which compare pairs them"
     swapped = {s.metric: s.value for s in task.scores({"query": np.eye(4), "response": queries})}
     assert swapped["top-1"] == 50 and swapped["mrr"] == scores["mrr"].value
     with pytest.raises(DataError, match="4 records, fewer than the 5 candidates"):
@@ -424,17 +441,24 @@ def test_a_model_without_snapshots_is_a_point_at_the_step_that_it_tells(tmp_path
     assert (foreign.step, foreign.path) == (0, tmp_path) and len(foreign.weights) == 64
     told = {"weights": "w", "counts": {"steps": 7}}
     (tmp_path / "dialtools.json").write_text(json.dumps(told))
-    assert curve.find_points([str(tmp_path)])[0].key == "step 7 w"
+    [named] = curve.find_points([str(tmp_path)])
+    assert named.key == f"step 7 w {named.beside}"
+    (tmp_path / "1_Pooling").mkdir()
+    (tmp_path / "1_Pooling" / "config.json").write_text('{"pooling_mode": "cls"}')
+    [pooled] = curve.find_points([str(tmp_path)])
+    assert pooled.weights == "w" and pooled.key != named.key, "of other vectors"
 
 
 def test_a_space_has_measures_without_intervals():
     rows = part(5, label=["a", "a", "b", "b", "b"])
+    rows.metadata["dialtools"] = '{"options": {"model": "m"}}'
     options = SpaceOptions(inputs=("x",), max_rows=4, seed=3)
     scores = {score.metric: score.record() for score in space._scores(rows, "s", options)}
     assert {"uniformity", "alignment", "margin", "isotropy"} <= scores.keys()
     for record in scores.values():
         assert not {"low", "high", "std", "each"} & record.keys()
         assert (record["n"], record["runs"], record["seed"], record["setting"]) == (4, 1, 3, "s")
+        assert record["model"] == "m", "by which compare brings the files of a model together"
     assert scores["margin"]["value"] == pytest.approx(
         scores["intra-cosine"]["value"] - scores["inter-cosine"]["value"]
     )
@@ -668,6 +692,13 @@ def test_acts_are_those_of_the_turn_or_of_the_next_of_all_or_of_one_speaker():
         rows.columns["acts"] = [["a"], wrong, None, None, None]
         with pytest.raises(DataError, match="row 2: acts: expected a list of names, got"):
             act.examples(rows, ActOptions(inputs=("x",), target="current"))
+
+
+def test_acts_that_none_can_guess_are_named_in_the_order_of_the_rows():
+    names = list("zyxwvutsrq")  # of sets the order would be chance
+    data = {"train": {"smallest": 1, "largest": 1, "classes": 1}}
+    *_, lost = act._notes(data, Parts([["a"]], [], [["a", *names[:5]], names[4:]]))
+    assert lost.startswith(f"no training row has {listed(names)}: never guessed")
 
 
 def test_intervals_of_f1_are_over_rows_or_over_groups_of_them():

@@ -55,6 +55,19 @@ def test_every_split_and_all_rows_are_scored(evaluate: Evaluate, tmp_path: Path)
     assert records[0]["dataset"] == str(path)
 
 
+def test_cosines_that_differ_in_late_digits_can_be_compared(command: Command, tmp_path: Path):
+    """Of an encoder that has collapsed, or of one never trained, all are nearly 1."""
+    draw = np.random.default_rng(3)
+    a, b = draw.normal(size=6) + 0.003 * draw.normal(size=(2, 200, 6))
+    near = (unit(a) * unit(b)).sum(1)
+    rows = [{"score": value} for value in (near + near.std() * draw.normal(size=200)).tolist()]
+    path = write(tmp_path / "s.jsonl", rows, text1_embedding=a, text2_embedding=b)
+    for name in ("x.jsonl", "y.jsonl"):
+        command("sts", path, "-o", tmp_path / name)
+    compared = command("compare", tmp_path / "x.jsonl", tmp_path / "y.jsonl").stdout
+    assert compared.count('"difference":0.0') == 2
+
+
 def test_the_texts_may_be_named_among_several(evaluate: Evaluate, tmp_path: Path):
     draw = np.random.default_rng(1)
     a, b, c = draw.normal(size=(3, 9, 4))

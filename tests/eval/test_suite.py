@@ -259,6 +259,22 @@ def test_a_finished_suite_says_so_and_one_of_other_files_is_refused(
     assert out.read_bytes() == before
 
 
+def test_a_file_that_a_set_of_a_suite_names_is_one_of_its_inputs(
+    command: Command, folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    drawn = json.dumps({"shots": {"1": [{"train_idx": [0, 1, 2]}]}})
+    Path("drawn.json").write_text(drawn)
+    few = MINE.split("\n\n")[3].replace("runs = 3", 'episodes = "drawn.json", shots = "1"')
+    Path("few.toml").write_text('title = "Few"\n' + few.replace(', "5-shot"', ""))
+    line = ("suite", "few.toml", folders[1], "-o", "few.jsonl", "--resume")
+    command(*line)
+    told = json.loads(Path("few.jsonl").read_text())
+    assert [Path(one["name"]).name for one in told["inputs"]] == ["one.jsonl", "drawn.json"]
+    Path("drawn.json").write_text(drawn.replace("2", "5"))
+    assert "drawn.json was" in command(*line, code=1).stderr
+
+
 def test_published_numbers_come_along_when_asked_and_name_their_source(
     evaluate: Evaluate, mine: Path, folders: tuple[Path, Path]
 ):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dialtools.metrics import nearest
-from dialtools.metrics.nearest import best_rows, exact_scores, nearest_rows
+from dialtools.metrics.nearest import best_rows, exact_scores, first_equal, nearest_rows
 
 # small whole numbers: products are exact, and ties are the rule
 small = st.integers(-1, 1).map(float)
@@ -55,6 +55,17 @@ def test_neighbours_among_many_rows_take_the_memory_of_some_scores_of_them(k: in
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert (found == whole).all() and most < 16 * 4 * (1 << 20)
+
+
+def test_rows_are_not_held_twice_to_tell_which_are_equal():
+    known = np.random.default_rng(3).random((20_000, 384), np.float32)
+    known[7] = known[3]
+    tracemalloc.start()
+    first = first_equal(known)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert np.flatnonzero(first != np.arange(len(known))).tolist() == [7] and first[7] == 3
+    assert most < known.nbytes / 4
 
 
 @pytest.mark.parametrize("k", [1, 3, 7])

@@ -61,6 +61,10 @@ def test_many_items_agree_with_the_slow_twin_and_scipy_up_to_chance():
 
 def test_equal_models_have_p_1_and_rounding_makes_no_difference():
     same = sign_flips(np.zeros((500, 1)), resamples=1000, seed=0)[0]
+    few = np.zeros((500, 2))
+    few[3:11], few[5, 1] = 1, -2
+    exact = sign_flips(few, resamples=1000, seed=0)
+    assert exact[0] == 2 / 2**8, "eight items of 500 differ: all ways to swap these are looked at"
     # the sum of these is one of many equal ones; 0.1 has no exact float
     tied = sign_flips(np.array([0.1, 0.1, 0.1, -0.1] * 3)[:, None], resamples=10_000, seed=0)[0]
     assert same == 1 and tied == pytest.approx(slow.exact_permutation([1, 1, 1, -1] * 3))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -55,7 +55,7 @@ def evaluate(options: MtebOptions) -> Export:
 
     Raises:
         ConfigError: if --task names a data set or a task that is not there.
-        DataError: if none of the scores is MTEB's, or they are of several models.
+        DataError: if none of the scores is MTEB's, or they are of several models, or of no name.
     """
     named = _named(options)
     by_dataset: dict[tuple[str, str], list[dict[str, Any]]] = {}
@@ -65,25 +65,47 @@ def evaluate(options: MtebOptions) -> Export:
     _check_named(named, [dataset for _, dataset in by_dataset])
 
     export = Export()
-    models: dict[str, None] = {}
+    by_name: dict[str, list[dict[str, Any]]] = {}
     for (task, dataset), records in by_dataset.items():
         try:
-            name = _mteb_name(task, dataset, named)
-            export.files[f"{name}.json"] = result_file(name, records)
-            models |= dict.fromkeys(str(record.get("model")) for record in records)
+            by_name.setdefault(_mteb_name(task, dataset, named), []).extend(records)
         except ValueError as error:
             export.refused[f"{task} {dataset}"] = str(error)
+    models: dict[str | None, None] = {}
+    for name, records in by_name.items():
+        try:
+            export.files[f"{name}.json"] = result_file(name, records)
+            models |= dict.fromkeys(record.get("model") for record in records)
+        except ValueError as error:
+            export.refused[_called(records)] = str(error)
 
     where = ", ".join(map(display_name, options.files))
     if not export.files:
         refused = "; ".join(f"{what}: {why}" for what, why in export.refused.items())
         raise DataError(refused or "holds no scores", where=where)
-    if len(models) > 1 and not options.model_name:
-        several = f"scores of several models: {', '.join(models)}"
-        raise DataError(several, where=where, hint="--model-name if they are one")
-    model = options.model_name or next(iter(models))
+    model = options.model_name or _only(models, where)
     export.files["model_meta.json"] = meta_file(model, options.model_revision)
     return export
+
+
+def _called(records: Sequence[Mapping[str, Any]]) -> str:
+    """Return what scores are of, in words."""
+    return ", ".join(dict.fromkeys(f"{r['task']} {r['dataset']}" for r in records))
+
+
+def _only(models: Iterable[str | None], where: str) -> str:
+    """Return the name of the only model.
+
+    Raises:
+        DataError: if there are several, or it is not told.
+    """
+    first, *others = models
+    if others:
+        several = f"scores of several models: {', '.join(map(str, (first, *others)))}"
+        raise DataError(several, where=where, hint="--model-name if they are one")
+    if first is None:
+        raise DataError("nothing tells the model", where=where, hint="--model-name names it")
+    return first
 
 
 def write_results(export: Export, folder: str, *, overwrite: bool) -> None:
@@ -146,11 +168,13 @@ def result_file(name: str, records: Sequence[Mapping[str, Any]]) -> dict[str, An
     task = MTEB_TASKS[name]
     classification = task.task == "intent"
     setting = "8-shot logreg" if classification else _sts_setting(name, records)
-    defined = (each for each in records if each["setting"] == setting and "value" in each)
+    defined = [each for each in records if each["setting"] == setting and "value" in each]
     by_metric = {record["metric"]: record for record in defined}
     metrics = list(F1.values()) if classification else ["spearman", "pearson"]
     if any(metric not in by_metric for metric in metrics):
         raise ValueError(f"{name} is {PROTOCOL[task.task]}")
+    if len(by_metric) < len(defined):
+        raise ValueError(f"{name} is here more than once: a result is of one model, and one run")
     for metric in metrics:
         _check_protocol(name, by_metric[metric])
 

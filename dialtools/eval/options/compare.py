@@ -16,7 +16,8 @@ single file the scores are shown, with their intervals. Files of one model
 over several tasks are one side together; where two of them share a score,
 NAME=FILE,FILE says which are seeds.
 Several seeds of a model count by their mean, with the standard deviation
-beside it. For FPR, uniformity and alignment lower is better.
+beside it. For FPR, uniformity, alignment, average-cosine and inter-cosine
+lower is better.
 
 Test items are resampled, and the runs of scores that are means over several:
 other few-shot examples would give other scores. Runs that are equally many are

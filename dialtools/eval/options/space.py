@@ -48,7 +48,7 @@ class SpaceOptions(PartOptions):
         20_000,
         metavar="N",
         parse=at_least(2),
-        help="maximum rows per file; if there are more, a sample by --seed",
+        help="maximum rows of a file or part; if there are more, a sample by --seed",
     )
     plot: str | None = option(
         None,

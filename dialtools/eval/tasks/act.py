@@ -64,7 +64,7 @@ def _notes(data: dict[str, Any], acts: Parts[list[list[str]]]) -> list[str]:
     """Return what a user should know of the rows, and of acts that none can guess."""
     told = [sanity.note_on_rows(data)]
     learnt = {name for row in acts.train for name in row}
-    lost = Counter(name for row in acts.test for name in set(row) - learnt)
+    lost = Counter(name for row in acts.test for name in dict.fromkeys(row) if name not in learnt)
     if lost:
         told.append(f"no training row has {listed(lost)}: never guessed, F1 0 in the macro average")
     return told
@@ -100,13 +100,12 @@ def examples(part: Embeddings, options: ActOptions) -> Embeddings:
         ConfigError: if the file cannot have been made for the target.
     """
     if _holds_turns(part, options):
-        targets = _targets_of_turns(part, options)
-        acts = part.column(options.acts)
+        targets, name = _targets_of_turns(part, options), options.acts
     else:
         _check_visible(part, options)
-        targets = {row: row for row in range(len(part))}
-        acts = part.column(options.label)
+        targets, name = {row: row for row in range(len(part))}, options.label
 
+    acts = part.column(name)
     speakers = part.column("speaker") if options.speaker else []
     rows = [
         row
@@ -116,7 +115,7 @@ def examples(part: Embeddings, options: ActOptions) -> Embeddings:
     if not rows:
         raise DataError("no row has acts to predict", where=part.name)
     chosen = part.select(np.asarray(rows, np.int64))
-    chosen.columns[TARGET] = [_names(acts[targets[row]], part, targets[row]) for row in rows]
+    chosen.columns[TARGET] = [_names(part, name, targets[row]) for row in rows]
     return chosen
 
 
@@ -152,7 +151,7 @@ def _targets_of_turns(part: Embeddings, options: ActOptions) -> dict[int, int]:
             continue
         if (dialogue, turn + 1) not in row_at:
             raise DataError(
-                f"dialogue {dialogue} has no turn {turn + 1}, which follows row {row + 1}",
+                f"dialogue {dialogue} has no turn {turn + 1}, which follows row {part.place(row)}",
                 where=part.name,
                 hint="next turns are looked up: keep every turn of a dialogue, in one split",
             )
@@ -193,9 +192,9 @@ def _check_visible(part: Embeddings, options: ActOptions) -> None:
         )
 
 
-def _names(value: Any, part: Embeddings, row: int) -> list[str]:
+def _names(part: Embeddings, column: str, row: int) -> list[str]:
+    value = part.columns[column][row]
     if isinstance(value, list) and all(isinstance(name, str) for name in value):
         return value
-    raise DataError(
-        f"row {row + 1}: acts: expected a list of names, got {str(value)[:40]!r}", where=part.name
-    )
+    wrong = f"row {part.place(row)}: {column}: expected a list of names"
+    raise DataError(f"{wrong}, got {str(value)[:40]!r}", where=part.name)

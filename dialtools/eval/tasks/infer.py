@@ -5,8 +5,6 @@ A probe with a softmax over the classes, and its accuracy. N rows.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dialtools.advance import Advance, silent
@@ -14,6 +12,7 @@ from dialtools.corpora import fields
 from dialtools.errors import DataError
 from dialtools.eval import probe, sanity
 from dialtools.eval.identity import about
+from dialtools.eval.labelled import labels_of
 from dialtools.eval.options.infer import InferOptions
 from dialtools.eval.rows import groups
 from dialtools.eval.score import Scored, of_queries
@@ -83,15 +82,11 @@ def classes(part: Embeddings, names: tuple[str, ...]) -> list[str]:
     Raises:
         DataError: if a row has none.
     """
-    columns = [part.column(name) for name in names]
-    for name, column in zip(names, columns, strict=True):
-        if bare := next((i for i, value in enumerate(column, 1) if not fields.is_known(value)), 0):
-            raise DataError(f"row {bare} has no {name}", where=part.name)
-        part.column(name, fields.label)
+    columns = [labels_of(part, name) for name in names]
     if len(columns) == 1:
-        return [fields.as_text(value) for value in columns[0]]
+        return columns[0]
     return ["true" if any(map(_is_true, row)) else "false" for row in zip(*columns, strict=True)]
 
 
-def _is_true(value: Any) -> bool:
-    return str(value).lower() in TRUE
+def _is_true(label: str) -> bool:
+    return label.lower() in TRUE

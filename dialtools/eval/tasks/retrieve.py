@@ -219,7 +219,7 @@ def given_lists(part: Embeddings) -> Lists:
         bad = _rows(negatives, row, "negatives", place, part)
         if both := good.keys() & bad.keys():
             raise DataError(
-                f"row {row + 1}: {min(both)!r} is positive and negative", where=part.name
+                f"row {part.place(row)}: {min(both)!r} is positive and negative", where=part.name
             )
         queries.append(Query(row, _without(row, good.values()), _without(row, bad.values())))
     return _lists(queries)
@@ -231,12 +231,12 @@ def _without(row: int, rows: Iterable[int]) -> np.ndarray:
 
 def _rows(ids: Any, row: int, kind: str, place: dict[str, int], part: Embeddings) -> dict[str, int]:
     if not isinstance(ids, list):
-        raise DataError(f"row {row + 1}: {kind}: expected a list of ids", where=part.name)
+        raise DataError(f"row {part.place(row)}: {kind}: expected a list of ids", where=part.name)
     try:
         return {name: place[name] for name in map(fields.as_text, ids)}
     except KeyError as error:
         raise DataError(
-            f"row {row + 1}: {kind} names {error}, which no row is", where=part.name
+            f"row {part.place(row)}: {kind} names {error}, which no row is", where=part.name
         ) from None
 
 

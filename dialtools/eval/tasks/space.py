@@ -12,6 +12,7 @@ from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score
 from dialtools.metrics import space
 from dialtools.metrics.space import unit
+from dialtools.streams.making import model_named
 from dialtools.streams.tally import counted
 from dialtools.streams.vector_files import read_embeddings
 from dialtools.streams.vectors import Embeddings
@@ -48,6 +49,7 @@ def _scores(part: Embeddings, setting: str, options: SpaceOptions) -> list[Score
             value=value,
             n=len(rows),
             seed=options.seed,
+            model=model_named(part.metadata),
         )
         for metric, value in measures(vectors_ND, classes_N).items()
         if value == value

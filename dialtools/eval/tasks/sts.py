@@ -22,10 +22,15 @@ def ordering(series_N: np.ndarray) -> list[int]:
     return np.unique(series_N, return_inverse=True)[1].tolist()
 
 
+def standing(series_N: np.ndarray) -> list[float | int | None]:
+    """Return what Pearson's correlation sees of a series: how far from the mean, in deviations."""
+    return shares((series_N - series_N.mean()) / series_N.std())
+
+
 DIGITS = 12
 """Of a cosine: what follows is noise, and tells a text beside itself from another beside itself."""
 METRICS = {"spearman": Spearman, "pearson": pearson}
-KEPT = {"spearman": ordering, "pearson": shares}
+KEPT = {"spearman": ordering, "pearson": standing}
 """What records keep of a series."""
 
 
