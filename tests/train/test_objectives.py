@@ -642,9 +642,7 @@ def test_the_template_loss_gets_what_the_options_say_and_the_log_its_figures(
     assert (same is not None) is masked
     if masked:  # oneself is no negative anyway
         assert same.utterance.tolist() == np.eye(3, dtype=bool).tolist()
-        assert same.template.tolist() == [[True, False, True], [False, True, False]] + [
-            [True, False, True]
-        ]
+        assert same.template.int().tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
     assert more == {
         "temperature": Terms(0.1, 0.2, 0.3),
         "share": Terms(0.5, 2.0, 3.0),

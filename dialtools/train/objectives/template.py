@@ -68,7 +68,7 @@ class Templates(Objective[TemplateOptions]):
             same=same if options.mask_false_negatives else None,
         )
         both = torch.cat([views.utterance, views.utterance_again])
-        false, n = same.utterance | same.template, len(losses)
+        false, n = same.utterance | same.template, len(batch.pairs)
         figures.update(
             alignment=health.alignment(views.utterance, views.utterance_again),
             uniformity=health.uniformity(both),
