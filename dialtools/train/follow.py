@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
+from dialtools.errors import DataError
 from dialtools.train import checkpoint
 from dialtools.train.data.store import Store
-from dialtools.train.loop import Trainer
+from dialtools.train.loop import NotFinite, Trainer
 from dialtools.train.machines import brought_files, send_files
 from dialtools.train.material import divide
 from dialtools.train.options import TrainOptions
@@ -39,8 +41,9 @@ def follow(options: TrainOptions, ranks: Ranks) -> None:
         trainer = build_trainer(encoder, opened, train, options, ranks=ranks)
         checkpoint.restore(trainer, folder)
         _align(trainer)
-        for _ in trainer.steps():
-            pass
+        with suppress(NotFinite, DataError):  # of a batch: who leads has it too, and tells
+            for _ in trainer.steps():
+                pass
 
 
 def _align(trainer: Trainer) -> None:

@@ -197,18 +197,17 @@ def _objective(
         return WithTeacher(objective, Distill(told), weight=options.teacher_weight)
     if values.hold_weight:
         tell(f"{options.model} embeds the texts to hold on to first")
-        kept = hold(setting, _start(setting.encoder, options), reads=_reads(objective, options))
+        start = _start(setting.encoder, setting.store, options)
+        kept = hold(setting, start, reads=_reads(objective, options))
         return WithTeacher(objective, kept, weight=values.hold_weight)
     return objective
 
 
-def _start(encoder: Encoder, options: TrainOptions) -> Encoder:
+def _start(encoder: Encoder, store: Store, options: TrainOptions) -> Encoder:
     """Return the encoder of --model: that which learns, unless it was made of a transformer."""
     if not isinstance(encoder, StaticEncoder) or is_table(options.model or ""):
         return encoder
-    start = load_start(options)
-    assert start is not None
-    return start.to(encoder.device)
+    return ready_encoder(load_start(options), store.directory, options).to(encoder.device)
 
 
 def _reads(objective: Objective[Any], options: TrainOptions) -> int:

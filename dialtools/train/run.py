@@ -76,7 +76,7 @@ class Training:
     Attributes:
         validation: what validates, or None.
         skipped: bad records that were left out.
-        last: figures of the last step, and of the last validation, by name.
+        last: figures of the last step, by name; of a validation too, if it has one.
         best: with --keep-best those of the step that would be saved, and which it is.
         forecast: how long the steps from here on take.
     """
@@ -124,8 +124,8 @@ class Training:
                     scores, is_best = self._validate(self.validation)
                     row |= scores
                     if is_best:
-                        self.best = {**self.last, **row, "step": step.step}
-                self.last |= row
+                        self.best = row
+                self.last = row
                 log.add(row)
                 self._keep_snapshot()
                 if step.step % self.options.checkpoint_every == 0:

@@ -32,17 +32,21 @@ def losses(
     taus: tuple,
     lambdas: tuple,
     negatives: str,
-    templates: list[str] | None = None,
+    texts: tuple[str, ...] | None = None,
 ) -> list[float]:
     """The loss of each row.
 
-    Rows of one of `templates` are no negatives of each other in L^t and L^pair.
+    Rows of one utterance (the first of `texts`) are no negatives of each other in L^u, those of one
+    template (the second) in L^t, and neither in L^pair.
     """
     found = []
     for i in range(len(u)):
-        kin = {j for j in range(len(u)) if templates and templates[j] == templates[i]}
-        own = lambdas[0] * picks(u, again, i, taus[0], set())
+        alike, kin = (
+            {j for j in range(len(u)) if side and side[j] == side[i]} for side in texts or ((), ())
+        )
+        own = lambdas[0] * picks(u, again, i, taus[0], alike)
         cut = lambdas[1] * picks(t, t_again, i, taus[1], kin)
+        kin |= alike
         there, back = picks(t, u, i, taus[2], kin), picks(u, t, i, taus[2], kin)
         pair = {"utterances": there, "templates": back, "both": (there + back) / 2}[negatives]
         found.append(own + cut + lambdas[2] * pair)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from at_work import broken_off, logged
-from pair_corpus import Train, steps, weights
+from pair_corpus import Train, as_lines, steps, weights
 from test_ranks import same
 from train_parts import contrast_options, letters_encoder, setting, stored
 
@@ -93,6 +93,24 @@ def test_a_table_made_of_a_transformer_is_held_to_the_transformer(
     wide = json.loads((model / "config.json").read_text())["hidden_size"]
     plan = next(line for line in done.stdout.decode().splitlines() if line.startswith("teacher"))
     assert f"in {wide} dimensions, of weight 5" in plan
+
+
+@pytest.mark.parametrize(
+    ("method", "row"),
+    [
+        ("held", {"context": ["so " * 600], "response": "it is"}),
+        ("tadse", {"context": ["to {SLOT}"], "response": "to {SLOT}", "template": "to {SLOT}"}),
+    ],
+)
+def test_a_transformer_embeds_what_the_table_made_of_it_reads(
+    method: str, row: dict, model: Path, train: Train, tmp_path: Path
+):
+    """Texts longer than its positions, and slots that are tokens of this run."""
+    rows = [row, {"context": ["yes"], "response": "no"}]
+    run = ("--model", model, "--encoder", "static", "--method", method, "--hold-weight", 5)
+    where = ("--max-length", 1000, "--max-steps", 2, "-o", tmp_path / "m")
+    train(*run, *where, stdin=as_lines(rows), small=False)
+    assert len(steps(tmp_path / "m" / "train-log.jsonl")) == 2
 
 
 RUN = ("--method", "dse-123-1", "--batch-size", 16, "--max-steps", 40, "--lr", 1e-3, "--threads", 1)

@@ -212,6 +212,20 @@ def test_negatives_are_of_the_role_of_any_or_of_another_domain(
     assert ({r for r, _ in seen}, {d for _, d in seen}) == expected[drawn_from]
 
 
+def test_the_few_responses_that_serve_are_found_among_many(encoder: Encoder, tmp_path: Path):
+    common = [
+        pair(f"{a} {b} {c}", "y", domain="taxi")
+        for a in "abcdef"
+        for b in "gh"
+        for c in "klmnopqrstuvwx"
+    ]
+    rare = [pair(letter, letter, domain="hotel") for letter in "bc"]
+    store = stored([common + rare], tmp_path, encoder)
+    draw = Negatives(store, np.arange(len(store)), count=2, seed=0, drawn_from="other-domain")
+    drawn = draw.draw(np.arange(20), step=0)
+    assert {tuple(sorted(row)) for row in drawn.tolist()} == {tuple(store.response[-2:].tolist())}
+
+
 def test_what_cannot_be_drawn_is_told(encoder: Encoder, tmp_path: Path):
     store = stored([[pair("a", "b", domain="x"), pair("c", "d")]], tmp_path, encoder)
     with pytest.raises(DataError, match="pairs without a domain") as error:

@@ -181,6 +181,12 @@ def test_where_one_ends_all_do_and_another_number_of_processes_goes_on(
     same(model, unbroken)
 
 
+def test_what_ends_them_all_is_told_once(train: Train, samples, tmp_path):
+    run = ("--lr", "1e30", "--clip", "0", "--max-steps", "9", *TWO, "-o", tmp_path / "m")
+    told = train(*run, samples, code=1).stderr.decode()
+    assert told.count("the loss is not finite") == 1 and "nan-batch.jsonl" in told
+
+
 def test_interrupted_it_keeps_its_step_and_leaves_no_process(
     command, environment, samples, tmp_path
 ):

@@ -74,6 +74,14 @@ def test_the_start_every_fifth_step_and_the_end_are_kept_as_models(model: Path):
     assert about["counts"]["steps"] == 5
 
 
+def test_a_snapshot_tells_no_score_of_another_step(train: Train, pairs: Path, tmp_path: Path):
+    measured = ("--validation-share", 0.4, "--validate-every", 3)
+    train(*RUN, *measured, "-o", tmp_path / "m", pairs)
+    snapshots = [tmp_path / "m" / "snapshots" / name for name in names(tmp_path / "m")]
+    told = [json.loads((path / "dialtools.json").read_text())["final"] for path in snapshots]
+    assert ["top-1" in final for final in told] == [False, False, False, True]
+
+
 def test_epoch_keeps_one_an_epoch(train: Train, pairs: Path, tmp_path: Path):
     train(
         "--batch-size", 240, "--epochs", 2, "--snapshot-every", "epoch", "-o", tmp_path / "m", pairs

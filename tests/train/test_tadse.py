@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 
 from dialtools.encoder.alignment import load_alignment
 from dialtools.encoder.loading import load_encoder
-from dialtools.train.losses.template import Terms, Views, template_losses
+from dialtools.train.losses.template import Same, Terms, Views, template_losses
 
 TAUS, LAMBDAS = (0.05, 0.2, 0.5), (0.7, 1.3, 0.5)
 CITIES = ("rome", "oslo", "lima", "bonn", "kyiv", "cork")
@@ -46,16 +46,14 @@ def of(arrays: list[np.ndarray], **kwargs: object) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("negatives", ["utterances", "templates", "both"])
-@pytest.mark.parametrize("templates", [None, list("aabca")])
-def test_the_objective_is_its_transcription(negatives: str, templates: list[str] | None):
+@pytest.mark.parametrize("texts", [(), ("vwxyv", "aabca"), ("vwwyz", "aabca")])
+def test_the_objective_is_its_transcription(negatives: str, texts: tuple[str, ...]):
     arrays = views()
-    same = (
-        None
-        if templates is None
-        else torch.tensor([[a == b for b in templates] for a in templates])
-    )
+    same = None
+    if texts:
+        same = Same(*(torch.tensor([[a == b for b in side] for a in side]) for side in texts))
     slow = slow_template.losses(
-        *arrays, taus=TAUS, lambdas=LAMBDAS, negatives=negatives, templates=templates
+        *arrays, taus=TAUS, lambdas=LAMBDAS, negatives=negatives, texts=texts or None
     )
     np.testing.assert_allclose(of(arrays, negatives=negatives, same=same), slow, rtol=1e-5)
 
@@ -99,6 +97,12 @@ def test_training_brings_utterances_to_their_templates(
     )
     train(*run, "-o", tmp_path / "again", stdin=as_lines(records))
     assert weights(tmp_path / "again") == weights(tmp_path / "model")
+
+
+def test_an_utterance_that_is_there_twice_is_no_negative_of_itself(train: Train, tmp_path: Path):
+    twice = 2 * [{"text": "fly to rome", "template": "fly to {SLOT}"}]
+    train("--method", "tadse", "--max-steps", 1, "-o", tmp_path / "m", stdin=as_lines(twice))
+    assert steps(tmp_path / "m" / "train-log.jsonl")[0]["loss"] == 0
 
 
 def test_the_slot_token_begins_as_the_mean_of_all_others(

@@ -66,22 +66,26 @@ class ChunkPairs:
         }
         turns = int(self.context.sizes[:n].sum())
         first = replace(self, **{**firsts, "context_roles": self.context_roles[:turns]})
-        return first._with_own_texts()
+        return first.with_own_texts()
 
-    def _with_own_texts(self) -> ChunkPairs:
-        """Return the same pairs without texts that none of them has."""
+    def with_own_texts(self) -> ChunkPairs:
+        """Return the same pairs with no text but theirs, in the order in which they have them.
+
+        So it matters neither how many pairs a chunk has, nor what else stands in its columns.
+        """
         lists: dict[str, TurnLists] = {name: getattr(self, name) for name in LISTS}
-        turns = (each.places for each in lists.values())
-        own = np.unique(np.concatenate([*turns, self.response, self.template]))
-        own = own[own >= 0]
-
-        def moved(places: np.ndarray) -> np.ndarray:
-            return np.where(places < 0, -1, np.searchsorted(own, places))
-
+        pairs = np.arange(len(self))
+        owner = [*(np.repeat(pairs, each.sizes) for each in lists.values()), pairs, pairs]
+        turns = [*(each.places for each in lists.values()), self.response, self.template]
+        places = np.concatenate(turns)[np.argsort(np.concatenate(owner), kind="stable")]
+        distinct, first = np.unique(places[places >= 0], return_index=True)
+        own = distinct[np.argsort(first)]
+        moves = np.full(len(self.texts) + 1, -1)  # the last is that of -1, which is no text
+        moves[own] = np.arange(len(own))
         return replace(
             self,
             texts=[self.texts[place] for place in own.tolist()],
-            response=moved(self.response),
-            template=moved(self.template),
-            **{name: TurnLists(moved(each.places), each.sizes) for name, each in lists.items()},
+            response=moves[self.response],
+            template=moves[self.template],
+            **{name: TurnLists(moves[each.places], each.sizes) for name, each in lists.items()},
         )

@@ -104,7 +104,7 @@ def pairs_of_batch(batch: pa.RecordBatch) -> ChunkPairs:
         dialogue=_names(batch, "dialogue_id"),
         turn=np.asarray([UNKNOWN_TURN if turn is None else turn for turn in turns], np.int32),
         template=np.full(n, -1),
-    )
+    ).with_own_texts()
 
 
 def _values(batch: pa.RecordBatch, name: str) -> list[Any]:

@@ -27,13 +27,20 @@ class Terms(NamedTuple):
     pair: float
 
 
+class Same(NamedTuple):
+    """(N, N) bool: which rows have one utterance, and which have one template."""
+
+    utterance: Tensor
+    template: Tensor
+
+
 def template_losses(
     views: Views,
     *,
     temperature: Terms,
     share: Terms,
     negatives: str,
-    same: Tensor | None = None,
+    same: Same | None = None,
 ) -> Tensor:
     """L = lambda_u L^u + lambda_t L^t + lambda_pair L^pair (equation 4).
 
@@ -42,26 +49,33 @@ def template_losses(
     `negatives="templates"` an utterance picks its template, with "both" the two are averaged.
 
     Args:
-        same: (N, N) bool, rows of one template: no negatives of each other in L^t and L^pair. None:
-        they are, as published.
+        same: rows of one utterance are no negatives of each other in L^u, those of one template in
+        L^t, and neither in L^pair. None: they are, as published.
 
     Returns:
         (N,) in nats.
     """
     u, u_again, t, t_again = views
-    excluded = None if same is None else same.repeat(2, 2)
+    utterance, template, either = _excluded(same)
     total = u.new_zeros(len(u))
     if share.utterance:
-        utterances = one_way(u, u_again, temperature=temperature.utterance)
+        utterances = one_way(u, u_again, temperature=temperature.utterance, excluded=utterance)
         total = total + share.utterance * utterances
     if share.template:
-        templates = one_way(t, t_again, temperature=temperature.template, excluded=excluded)
+        templates = one_way(t, t_again, temperature=temperature.template, excluded=template)
         total = total + share.template * templates
     if share.pair:
         picks = {"utterances": [(t, u)], "templates": [(u, t)], "both": [(t, u), (u, t)]}
         ways = [
-            one_way(picker, picked, temperature=temperature.pair, excluded=excluded)
+            one_way(picker, picked, temperature=temperature.pair, excluded=either)
             for picker, picked in picks[negatives]
         ]
         total = total + share.pair * torch.stack(ways).mean(0)
     return total
+
+
+def _excluded(same: Same | None) -> list[Tensor | None]:
+    """Return (2N, 2N) bool of rows of one utterance, of one template, of either; or nothing."""
+    if same is None:
+        return [None] * 3
+    return [mask.repeat(2, 2) for mask in (*same, same.utterance | same.template)]

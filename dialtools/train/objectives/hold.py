@@ -34,9 +34,12 @@ class Held:
         every = utterances(setting.store, setting.pairs)
         self.utterances = every[:: -(-len(every) // count)]
         self.store, self.joining = setting.store, setting.joining
+        # a start that a table was made of has places for so many tokens
+        lengths = replace(setting.lengths, response=min(setting.lengths.response, start.positions))
+        as_start = self.joining._replace(special=start.special, lengths=lengths)
         vectors_TE = encode(
             start,
-            alone(self.store, self.utterances, self.joining._replace(special=start.special)),
+            alone(self.store, self.utterances, as_start),
             batch_tokens=setting.max_tokens,
             precision=setting.precision,
         )

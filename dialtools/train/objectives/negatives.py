@@ -20,7 +20,7 @@ from dialtools.train.objectives.catalog import (
 )
 
 CandidateT = TypeVar("CandidateT", bound=CandidateOptions)
-TRIES = 50  # rounds of drawing before giving up: a pool of few distinct responses repeats itself
+TRIES = 50  # rounds of drawing before all are looked at: rare ones are hardly ever drawn
 STREAM = 1 << 40  # of the random numbers of a step; epochs' orders use streams below
 
 
@@ -115,15 +115,18 @@ class Negatives:
             *store.turns[store.context(pair)].tolist(),
             *store.follow[store.after(pair)].tolist(),
         }
-        for _ in range(TRIES):
-            if len(chosen) == self.count:
+        for tries in range(TRIES + 1):
+            missing = self.count - len(chosen)
+            if not missing:
                 break
-            some = pool[draw.integers(0, len(pool), 2 * (self.count - len(chosen)))]
+            some = pool[draw.integers(0, len(pool), 2 * missing)]
+            if tries == TRIES:
+                some = draw.permutation(pool)
             some = some[store.dialogue[some] != store.dialogue[pair]]
             if self.drawn_from == OTHER_DOMAIN:
                 some = some[store.domain[some] != store.domain[pair]]
-            new = [u for u in store.response[some].tolist() if u not in around]
-            chosen.update(dict.fromkeys(new[: self.count - len(chosen)]))
+            new = dict.fromkeys(u for u in store.response[some].tolist() if u not in around)
+            chosen = dict.fromkeys([*(chosen | new)][: self.count])
         if len(chosen) < self.count:
             raise DataError(
                 f"fewer than {self.count} responses of other dialogues to contrast a response with",

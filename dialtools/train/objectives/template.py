@@ -12,23 +12,18 @@ from torch import Tensor, nn
 from dialtools.encoder.alignment import alignment_layer, save_alignment
 from dialtools.encoder.kept_head import save_heads
 from dialtools.train import heads, health
-from dialtools.train.losses.template import Terms, Views, template_losses
+from dialtools.train.losses.template import Same, Terms, Views, template_losses
 from dialtools.train.objectives.base import Batch, Figures, Objective, Setting
 from dialtools.train.objectives.catalog import TemplateOptions
 
 
 class Rows(NamedTuple):
-    """The sequences of N utterances and templates, in each of two passes.
-
-    Attributes:
-        keys: an integer for each distinct template.
-    """
+    """The sequences of N utterances and templates, in each of two passes; of one text, one."""
 
     utterance: np.ndarray
     utterance_again: np.ndarray
     template: np.ndarray
     template_again: np.ndarray
-    keys: np.ndarray
 
 
 class Templates(Objective[TemplateOptions]):
@@ -57,7 +52,6 @@ class Templates(Objective[TemplateOptions]):
             utterance_again=_add_distinct(sequences, utterances, s),
             template=_add_distinct(sequences, templates, s),
             template_again=_add_distinct(sequences, templates, s),
-            keys=templates,
         )
         return self.batches(sequences, pairs, rows)
 
@@ -65,23 +59,27 @@ class Templates(Objective[TemplateOptions]):
         """Return the mean loss of a batch."""
         options = self.setting.options
         views = self._views(rows, batch)
-        keys = batch.extra.keys
-        same = (keys[:, None] == keys[None, :]) & ~np.eye(len(keys), dtype=bool)
+        same = Same(*map(self._equal, (batch.extra.utterance, batch.extra.template)))
         losses = template_losses(
             views,
             temperature=self.temperature,
             share=self.share,
             negatives=options.pair_negatives,
-            same=self.tensor(same) if options.mask_false_negatives else None,
+            same=same if options.mask_false_negatives else None,
         )
         both = torch.cat([views.utterance, views.utterance_again])
+        false, n = same.utterance | same.template, len(batch.pairs)
         figures.update(
             alignment=health.alignment(views.utterance, views.utterance_again),
             uniformity=health.uniformity(both),
             template_alignment=health.alignment(views.template, views.utterance),
-            false_negatives=float(same.sum() / max(1, len(keys) * (len(keys) - 1))),
+            false_negatives=(false.sum() - n) / max(1, n * (n - 1)),
         )
         return losses.mean()
+
+    def _equal(self, texts_N: np.ndarray) -> Tensor:
+        """Return (N, N) bool: which are one text."""
+        return self.tensor(texts_N[:, None] == texts_N[None, :])
 
     def _views(self, rows: Tensor, batch: Batch) -> Views:
         """Return the unit vectors of both passes of utterances and of templates."""
