@@ -62,6 +62,8 @@ from dialtools.train.start import STATIC
 MOST_PLACEHOLDERS = 1000
 """Each becomes a token; slots of a corpus are dozens, braces in ordinary texts are any number."""
 STORE = "store"
+TEXTS = "of the pairs alone, in their order"
+"""What a store holds: one that was made otherwise is of another name in --cache."""
 VALIDATION = "validation"
 STDIN = "stdin.json"
 
@@ -162,6 +164,7 @@ def cache_key(options: TrainOptions, files: Sequence[Mapping[str, Any]]) -> str 
         str(options.from_),
         *(f"{name}.{kind}" for name, kind in COLUMNS.items()),
         checksums.KIND,
+        TEXTS,
         str(objective_entry(options).templates),
         f"{objective_entry(options).taught} {bool(options.teacher)}",
     ]
