@@ -85,7 +85,8 @@ def _transformer(
         normalize=stated.normalize,
         lower_case=stated.lower_case,
     )
-    _try_out(encoder, stated.transformer)
+    if not trust_remote_code:  # theirs may run on a GPU alone
+        _try_out(encoder, stated.transformer)
     return encoder
 
 
