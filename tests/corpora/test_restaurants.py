@@ -210,7 +210,7 @@ def dropped(summary: str, *reasons: str) -> int:
 
     The published table counts them.
     """
-    said = re.findall(r"(\d[\d,]*) (\w+)", summary.partition("dropped")[2].partition(": ")[2])
+    said = re.findall(r"(\d[\d,]*) (\w+)", summary.partition("dropped")[2])
     return sum(int(number.replace(",", "")) for number, reason in said if reason in reasons)
 
 

@@ -931,7 +931,7 @@ def test_a_precision_that_is_emulated_is_told_of_what_computes_in_it(
     words = load_model(EmbedOptions(model=glove, output="x"))
     options = EmbedOptions(model=str(Path(glove).parent), output="x")
     assert list(model.notes(words, options)) == []
-    of_layers = replace(words, encoder=SimpleNamespace())
+    of_layers = replace(words, encoder=SimpleNamespace(dimension=3))
     assert list(model.notes(of_layers, options)) == ["slow"]
 
 
