@@ -87,9 +87,9 @@ class GateError(DialError):
     exit_code = ExitCode.GATE
 
 
-def close(word: str, known: Sequence[str]) -> list[str]:
-    """Return the closest known words, two at most."""
-    return get_close_matches(word, known, n=2, cutoff=0.6)
+def close(word: str, known: Sequence[str], *, likeness: float = 0.6) -> list[str]:
+    """Return the closest known words, two at most, of a likeness from 0 to 1."""
+    return get_close_matches(word, known, n=2, cutoff=likeness)
 
 
 def question(words: Iterable[str]) -> str | None:

@@ -87,7 +87,8 @@ def _near(error: click.UsageError) -> str | None:
     flags = [flag[2:] for p in parameters for flag in p.opts if flag.startswith("--")]
     kin = [flag for flag in flags if flag.split("-")[0] == name.split("-")[0]]
     family = kin if len(kin) < 3 else []  # --min-words for --min
-    return question(f"--{flag}" for flag in meant(name, flags) or family or close(name, flags))
+    near = meant(name, flags) or family or close(name, flags, likeness=0.7)
+    return question(f"--{flag}" for flag in near)
 
 
 class _Parser(click.Command):
