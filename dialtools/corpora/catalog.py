@@ -389,9 +389,10 @@ _BY_NAME: dict[str, Corpus] = {
         source="telegram.org/blog/export-and-more",
     ),
     "messenger": _corpus(
-        "Messenger's and Instagram's chats, as a download of your information has them (JSON)",
-        marks=(("message_1.json",),),
-        opening=r'\{\s*"participants":\s*\[(?=.*"(?:sender_name|timestamp_ms)":)',
+        "Messenger's and Instagram's chats as their downloads have them (JSON), encrypted ones too",
+        marks=(("message_1.json",), ("*.json",)),
+        opening=r'\{\s*"participants":\s*\[(?=.*"(?:sender_name|timestamp_ms)":)'
+        r'|\{(?=.*"threadName":)(?=.*"isUnsent":)',
         licence=YOURS,
         source="facebook.com/help (Download a copy of your information)",
     ),

@@ -197,6 +197,22 @@ MESSENGER: Files = {
         _sent(0, 1704100100000, content="\u00c3\u00a7a va?"),
     ),
 }
+
+
+def encrypted(name: str) -> dict[str, Any]:
+    """Return a chat of the download of Messenger's encrypted chats."""
+    messages = [
+        {"senderName": who, "text": text, "type": kind, "timestamp": 1711913758573, **rest}
+        for who, text, kind, rest in (
+            ("Zoë", "ça va?", "text", {"isUnsent": False, "media": [], "reactions": []}),
+            ("Kim", "", "media", {"isUnsent": False, "media": [{"uri": "./media/1.jpeg"}]}),
+            ("Zoë", "User unsent a message", "placeholder", {"isUnsent": True, "media": []}),
+            ("Kim", "Ã© is how é looks", "text", {"isUnsent": False, "media": []}),
+        )
+    ]
+    return {"participants": ["Zoë", "Kim"], "threadName": name, "messages": messages}
+
+
 TELEGRAM: Files = {
     "result.json": {
         "name": "Kim",

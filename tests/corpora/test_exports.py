@@ -171,6 +171,17 @@ def test_the_latest_file_of_a_chat_may_stand_alone_and_times_are_seconds(read, p
     assert (record["domain"], record["turns"][0]["time"]) == ("Zoë Kim", 1704103500.25)
 
 
+def test_encrypted_chats_of_messenger_are_a_file_each_and_their_texts_are_as_they_are(read, put):
+    folder = put(
+        {f"messages/{who}_7.json": exports.encrypted(f"{who}_7") for who in ("Ann", "Kim")}
+    )
+    turns = [("Zoë", "ça va?"), ("Kim", "Ã© is how é looks")]
+    assert corpus_of(str(folder), None) == "messenger"
+    assert said(read(folder)) == {"Ann_7": turns, "Kim_7": turns}
+    (record,) = read(folder / "messages/Kim_7.json")
+    assert said([record]) == {"Kim_7": turns} and record["turns"][0]["time"] == 1711913758.573
+
+
 @pytest.mark.parametrize("tool", exports.SUBTITLES)
 def test_a_transcript_is_read_with_its_speakers_whatever_it_is_called(read, put, tool: str):
     (record,) = read(put({"notes.txt": exports.SUBTITLES[tool]}) / "notes.txt")
