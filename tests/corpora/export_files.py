@@ -150,7 +150,8 @@ DISCORD: Files = {
                 "id": "2",
                 "type": "Default",
                 "timestamp": "2024-01-01T10:01:00+00:00",
-                "content": "does it ship to Oslo?",
+                "content": "<@!7> <@&9> does it ship to Oslo? <a:wave:12> <#34>",
+                "mentions": [{"id": "7", "name": "lee", "nickname": "Lee", "isBot": False}],
                 "author": {"id": "5", "name": "kim", "nickname": "Kim", "isBot": False},
             },
             {

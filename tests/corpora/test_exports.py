@@ -58,7 +58,10 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
             "5": [("Kim", "hello?")],
         },
     ),
-    "discord": (exports.DISCORD, {"987": [("Kim", "does it ship to Oslo?"), ("lee", "it does")]}),
+    "discord": (
+        exports.DISCORD,
+        {"987": [("Kim", "@Lee @9 does it ship to Oslo? :wave: #34"), ("lee", "it does")]},
+    ),
     "telegram": (exports.TELEGRAM, {"42": [("Kim", "see x.io please"), ("Lee", "done")]}),
     "messenger": (
         exports.MESSENGER,
