@@ -15,7 +15,8 @@ def message(id: str, parent: str | None, role: str, *parts: Any, **more: Any) ->
 
 
 SIX = (
-    "until \ue200cite\ue202search0\ue201six at \ue200url\ue202the shop\ue202search1\ue201"
+    "\ue203until\ue204 \ue200cite\ue202search0\ue201six【4†source】 【12:1†hours.pdf】 at"
+    " \ue200url\ue202the shop\ue202search1\ue201"
     ' in \ue200entity\ue202["city","Rome","in Italy"]\ue201'
 )
 CHATGPT: Files = {
@@ -319,6 +320,20 @@ SRT = (
     "1\n00:00:01,500 --> 00:00:03,000\n<i>is it open</i>\nnow?\n\n"
     "2\n00:00:04,000 --> 00:00:05,000\n{\\an8}- until six\n-Note: thanks\n-5 --\n"
 )
+
+
+def rolling(lines: list[str]) -> str:
+    """Return captions as YouTube makes them: a line is seen word by word, then alone, then above.
+
+    Above the first stands a blank, for a line that is no more.
+    """
+    cues = [
+        f"00:{n:02}.000 --> 00:{n:02}.990 align:start position:0%\n{above}\n"
+        f"{line.replace(' ', f'<00:{n:02}.500><c> ', 1)}</c>\n\n"
+        f"00:{n:02}.990 --> 00:{n + 1:02}.000 align:start position:0%\n{line}\n \n\n"
+        for n, (above, line) in enumerate(zip([" ", *lines], lines, strict=False))
+    ]
+    return f"WEBVTT\nKind: captions\nLanguage: en\n\n{''.join(cues)}"
 
 
 def teams(id: str, thread: str | None, who: str | None, text: str, **more: Any) -> dict[str, Any]:

@@ -202,6 +202,15 @@ def test_a_dash_in_a_subtitle_is_another_turn_and_a_colon_in_one_cue_no_speaker(
     assert said([record])["film"] == [(None, text) for text in texts]
 
 
+def test_lines_of_captions_that_roll_from_cue_to_cue_are_said_once(read, put):
+    lines = ["hey there <i>Kim</i>", "in this video", "we do it", "we do it", "[Music]"]
+    (record,) = read(put({"a.vtt": exports.rolling(lines)}) / "a.vtt")
+    assert [turn["text"] for turn in record["turns"]] == ["hey there Kim", *lines[1:]]
+    said_so = "".join(f"00:0{n}.000 --> 00:0{n}.900\nyes\n\n" for n in range(1, 9))
+    (record,) = read(put({"b.vtt": f"WEBVTT\n\n{said_so}"}, "b") / "b.vtt")
+    assert len(record["turns"]) == 8
+
+
 def test_a_personal_export_of_teams_is_read_by_time(read, put):
     record, notes = read(put({"messages.json": exports.TEAMS_PERSONAL}))
     assert (record["domain"], notes["turns"]) == ("Lee", [])
