@@ -495,6 +495,7 @@ INTERCOM: Files = {
                             "created_at": 1704100060,
                             "author": {"type": "admin", "id": "c", "name": "Lee"},
                         },
+                        {"part_type": "comment", "body": "thx", "author": None},
                     ],
                 },
             }

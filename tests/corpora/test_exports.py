@@ -98,7 +98,7 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
     ),
     "intercom": (
         exports.INTERCOM,
-        {"9": [("user", "Hi & hello,\nis it open?"), ("system", "It is.")]},
+        {"9": [("user", "Hi & hello,\nis it open?"), ("system", "It is."), (None, "thx")]},
     ),
     "rasa": (
         exports.RASA,
