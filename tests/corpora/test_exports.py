@@ -288,6 +288,7 @@ def test_events_of_several_senders_are_brought_together(read, put):
     lines = "".join(json.dumps(event) + "\n" for event in events)
     records = read(put({"events.jsonl": lines}))
     assert [r["id"] for r in records] == ["kim", "kim/2", "lee", "lee/2"]
+    assert read(put({"events.ndjson": lines}, "as others call it")) == records
     turn = records[0]["turns"][0]
     assert [turn["text"][s["start"] : s["end"]] for s in turn["slots"]] == ["Rome"]
 

@@ -29,7 +29,7 @@ NOTES = ("note", "note_and_reopen")
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the conversations."""
-    yield from documents(files, "*.json", "*.jsonl", "*.ndjson", within="conversations")
+    yield from documents(files, within="conversations")
 
 
 def record(raw: Raw) -> dict[str, Any]:
