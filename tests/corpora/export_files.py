@@ -191,6 +191,8 @@ MESSENGER: Files = {
     "messages/inbox/kim_1a/message_1.json": _messenger(
         _sent(1, 1704103600000, content="ok"),
         _sent(1, 1704103550000, content="Kim called you.", call_duration=0),
+        _sent(1, 1704103540000, content="Reacted \u00e2\u009d\u00a4 to your message "),
+        _sent(0, 1704103530000, content="Liked a message"),
         _sent(0, 1704103500250, content="10 \u00e2\u0082\u00ac"),
     ),
     "messages/inbox/kim_1a/message_2.json": _messenger(

@@ -3,11 +3,12 @@
 A folder is a dialogue; its files go back in time, as do the messages in each. Each byte of a text's
 UTF-8 is written as a letter of its own, which is undone here. The download of encrypted chats has a
 file a chat, `Kim_15.json`, oldest message first, its texts as they are. Speakers have their names.
-Calls, pictures, stickers without a text, and messages that were taken back, are no turns.
+Calls, pictures, stickers without a text, reactions and what was taken back are no turns.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import PurePosixPath
@@ -20,6 +21,8 @@ from dialtools.corpora.native.talk import NOTICES, Talk, known_text
 PARTS = "message_*.json"
 THREAD = "threadName"
 """What tells the download of encrypted chats."""
+REACTED = re.compile(r"Liked a message|(?:.{1,80} )?[Rr]eacted \S{1,20} to your message\s?")
+"""A reaction stands as a message of its own, too; so in English."""
 
 
 class Names(NamedTuple):
@@ -80,8 +83,12 @@ def record(raw: Raw) -> dict[str, Any]:
             continue
         with talk.hearing(message):
             text = read(field(message, names.text, str, default=""))
+            who = read(known_text(message, names.speaker) or "")
             time = field(message, names.milliseconds, int, default=0) / 1000
-            talk.say(read(known_text(message, names.speaker) or ""), text, time=time or None)
+            if REACTED.fullmatch(text):
+                talk.leave(NOTICES)
+            else:
+                talk.say(who, text, time=time or None)
     title = read(known_text(raw.value, "title") or "")
     name = known_text(raw.value, THREAD, "thread_path", "title")
     return talk.record(id=name, domain=title or None)
