@@ -181,6 +181,8 @@ def test_encrypted_chats_of_messenger_are_a_file_each_and_their_texts_are_as_the
     turns = [("Zoë", "ça va?"), ("Kim", "Ã© is how é looks")]
     assert corpus_of(str(folder), None) == "messenger"
     assert said(read(folder)) == {"Ann_7": turns, "Kim_7": turns}
+    both = put(exports.MESSENGER | {"messages/autofill_information.json": {"media": []}})
+    assert said(read(both)) == {"Ann_7": turns, "Kim_7": turns} | TURNS["messenger"][1]
     (record,) = read(folder / "messages/Kim_7.json")
     assert said([record]) == {"Kim_7": turns} and record["turns"][0]["time"] == 1711913758.573
 

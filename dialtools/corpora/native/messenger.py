@@ -20,6 +20,7 @@ from dialtools.corpora.native.talk import NOTICES, Talk, known_text
 
 PARTS = "message_*.json"
 THREAD = "threadName"
+ENCRYPTED_CHAT = f'"{THREAD}"'.encode()
 """What tells the download of encrypted chats."""
 REACTED = re.compile(r"Liked a message|(?:.{1,80} )?[Rr]eacted \S{1,20} to your message\s?")
 """A reaction stands as a message of its own, too; so in English."""
@@ -40,7 +41,7 @@ ENCRYPTED = Names("senderName", "text", "timestamp", "isUnsent")
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the chats: the latest file of each, and as `more` the messages of all, oldest first."""
-    for _, names in groupby(files.names(PARTS) or files.needed("*.json"), _chat):
+    for _, names in groupby([*_files(files)] or files.needed(PARTS), _chat):
         messages: list[dict[str, Any]] = []
         latest = None
         for name in sorted(names, key=_number, reverse=True):
@@ -50,6 +51,14 @@ def raw(files: Files) -> Iterator[Raw]:
                 latest = Raw(files.where(name, 1), None, content, more=messages)
         if latest:
             yield latest
+
+
+def _files(files: Files) -> Iterator[str]:
+    """Yield the names of the files of chats; both downloads may lie in one folder."""
+    for name in files.names("*.json"):
+        with files.one_of_many():
+            if PurePosixPath(name).match(PARTS) or ENCRYPTED_CHAT in files.opening(name):
+                yield name
 
 
 def _chat(name: str) -> PurePosixPath:
@@ -74,8 +83,7 @@ def _number(name: str) -> int:
 
 def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue; its domain is the chat's title."""
-    encrypted = THREAD in raw.value
-    names, read = (ENCRYPTED, str) if encrypted else (OPEN, _read)
+    names, read = (ENCRYPTED, str) if THREAD in raw.value else (OPEN, _read)
     talk = Talk()
     for message in talk.objects(raw.more, "messages"):
         if "call_duration" in message or message.get(names.taken_back) is True:
