@@ -134,6 +134,7 @@ class Training:
 
     def checkpoint(self) -> None:
         """Write down where the run is, so that it can go on from here."""
+        self.trainer.check_weights()
         facts: dict[str, Any] = {"last": self.last}
         if self.validation:
             facts |= {"before": self.validation.before, "after": self.validation.after}
@@ -145,6 +146,7 @@ class Training:
         Args:
             config: text of dialtools.toml, which runs it again on its pairs.
         """
+        self.trainer.check_weights()
         after = self.validation.after if self.validation else {}
         with self.trainer.saved.in_place():
             if self.options.keep_best:
@@ -219,6 +221,7 @@ class Training:
 
     def _validate(self, validation: Validation, row: dict[str, Any]) -> dict[str, float]:
         """Return the scores after a step; the best model so far is kept, with its row."""
+        self.trainer.check_weights()
         with self.trainer.saved.in_place():
             scores = self._scores(validation)
             if not self.options.keep_best:
@@ -237,6 +240,7 @@ class Training:
         step = self.trainer.step
         every = every if isinstance(every, int) else self.trainer.sampler.per_epoch
         if step % every == 0 or step == self.trainer.total:
+            self.trainer.check_weights()
             with self.trainer.saved.in_place():
                 save.keep_snapshot(self.work, self.trainer, self.options, figures=self.last)
 

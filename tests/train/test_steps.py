@@ -13,6 +13,7 @@ import torch
 from train_parts import contrast_options, letters_encoder, setting, stored, trainer
 
 from dialtools.encoder.budget import ACTIVATION_BYTES
+from dialtools.errors import ModelError
 from dialtools.train import checkpoint
 from dialtools.train.loop import NotFinite, Trainer, planned_steps
 from dialtools.train.objectives.contrast import Contrast
@@ -257,3 +258,17 @@ def test_the_best_step_of_a_killed_run_keeps_its_figures_where_it_does_not_score
     checkpoint.load_best(resumed.trainer, resumed.folder)
     for name, value in resumed.trainer.encoder.state_dict().items():
         torch.testing.assert_close(value, kept[name], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("kept", ["validate", "snapshot", "checkpoint", "nothing"])
+def test_weights_that_a_finite_loss_with_an_infinite_gradient_leaves_are_not_kept(validated, kept):
+    steps = validated(10, 20, 30).steps()
+    assert [next(steps).step, next(steps).step] == [1, 2]  # a checkpoint
+    run = validated(40)
+    every = {"validate_every": 9, "checkpoint_every": 9, f"{kept}_every": 3}
+    run.options = SimpleNamespace(**vars(run.options) | every)
+    run.trainer.parameters[0].register_hook(lambda gradient: gradient * float("inf"))
+    with pytest.raises(ModelError, match="the weights are not finite after step 3"):
+        assert math.isfinite(next(run.steps()).loss)
+        run.save(config="")
+    assert validated().trainer.step == 2 and validated().best["step"] == 2
