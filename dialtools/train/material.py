@@ -342,10 +342,14 @@ def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]
     if options.teacher:
         wanted[store.lessons] = False
     train = np.nonzero(~held & wanted)[0]
-    if len(train) < 2:
-        windows = ", ".join(map(str, np.unique(store.window)))
-        hint = f"there are windows {windows}" if options.window else "lower --validation-share"
-        raise DataError(f"{counted(len(train), 'pair')} left to train on", hint=hint)
+    if len(train) < 2 or not similar[train].any():
+        hint = "of pairs that say `similar` 0 nothing is brought together"
+        if options.validation_share:
+            hint = "lower --validation-share"
+        if options.window:
+            hint = f"there are windows {', '.join(map(str, np.unique(store.window)))}"
+        left = counted(len(train), "pair") if len(train) < 2 else "no similar pair"
+        raise DataError(f"{left} left to train on", hint=hint)
     apart = np.nonzero(held & wanted & similar)[0]
     if options.validation_share and len(apart) < 2:
         found = f"--validation-share holds out {counted(len(apart), 'pair')}"
