@@ -38,6 +38,8 @@ LATEX = {
     "−": "$-$",
     "<": "$<$",
     ">": "$>$",
+    "[": "{[}",  # at the beginning of a row these would belong to the line end before it
+    "*": "{*}",
 }
 
 
