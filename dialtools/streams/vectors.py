@@ -58,7 +58,7 @@ class Embeddings:
     metadata: dict[str, str] = field(default_factory=dict)
     name: str = ""
     rows: np.ndarray | None = None
-    lacking: Mapping[str, str] = field(default_factory=dict)
+    lacking: dict[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(next(iter(self.vectors.values()))) if self.vectors else 0
