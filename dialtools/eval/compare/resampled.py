@@ -20,8 +20,8 @@ TOLERANCE = 0.01
 """Points by which what the items add up to may miss the score that the record tells."""
 
 
-NUMBERS = 1 << 24
-"""Of resamples that are held at once, 128 MB: of many models and scores, one part after another."""
+NUMBERS = 1 << 22
+"""Of resamples that are held at once, 32 MB: of many models and scores, one part after another."""
 
 
 class Sample(NamedTuple):
