@@ -42,7 +42,6 @@ def finish(name: str, body: Callable[[], int], *, debug: bool) -> NoReturn:
     number: int | None = None
     code = ExitCode.OK
     try:
-        _signals.listen()
         code = _outcome(name, body, debug=debug)
         _signals.end_at_once()
     except KeyboardInterrupt as error:  # `Ended`, or Python's own before we listened
@@ -60,6 +59,7 @@ def finish(name: str, body: Callable[[], int], *, debug: bool) -> NoReturn:
 def _outcome(name: str, body: Callable[[], int], *, debug: bool) -> int:
     """Return the exit status; errors are shown, what is left for stdout is written."""
     try:
+        _signals.listen()
         code = body()
         sys.stdout.flush()
         return code

@@ -179,9 +179,9 @@ def as_markdown(grid: Grid, _run: Run) -> str:
 
 def as_latex(grid: Grid, _run: Run) -> str:
     """Return the table for LaTeX with booktabs, its title as a comment above."""
-    head, *body = [
-        " & ".join(_escaped_row(row, LATEX)) + " \\\\" for row in (grid.head, *grid.rows)
-    ]
+    rows = [" & ".join(_escaped_row(row, LATEX)) for row in (grid.head, *grid.rows)]
+    # without {} these would belong to the line end before them
+    head, *body = [f"{'{}' * row.startswith(('[', '*'))}{row} \\\\" for row in rows]
     columns = "".join("l" if grid.stands_left(i) else "r" for i in range(len(grid.head)))
     lines = [
         f"% {_plain(grid.title)}; needs \\usepackage{{booktabs}}",

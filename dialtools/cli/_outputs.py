@@ -233,8 +233,7 @@ def plan(options: Any, specs: Sequence[Spec], told: Mapping[str, str]) -> dict[s
 
 def _files(spec: Spec, options: Any) -> Sequence[str]:
     """Return the files and folders that an option names and a run reads, described."""
-    words = (spec.metavar or "").split()
-    if not (spec.positional or "DIR" in words or _names_file(spec)) or spec.writes:
+    if not _is_read(spec):
         return ()
     texts = _texts(spec, options)
     if spec.metavar in FILES:
@@ -271,10 +270,7 @@ def _described(path: str) -> str:
 
 def _read(options: Any, specs: Sequence[Spec]) -> Iterator[tuple[str, str]]:
     """Yield each file and folder that is read, and what names it."""
-    for spec in specs:
-        named = spec.positional or _names_file(spec) or spec.metavar == "DIR"
-        if not named or spec.writes:
-            continue
+    for spec in filter(_is_read, specs):
         name = "an input" if spec.positional else spec.flag
         yield from ((text, name) for text in _texts(spec, options) if text not in ("", "-"))
 
@@ -314,6 +310,12 @@ def _quarantine(options: Any) -> str:
     on_error = getattr(options, "on_error", "")
     puts_aside = on_error.startswith(QUARANTINE) and not getattr(options, "dry_run", False)
     return on_error.removeprefix(QUARANTINE) if puts_aside else ""
+
+
+def _is_read(spec: Spec) -> bool:
+    """Tell whether an option names files or a folder to read."""
+    named = spec.positional or _names_file(spec) or spec.metavar == "DIR"
+    return named and not spec.writes
 
 
 def _names_file(spec: Spec) -> bool:

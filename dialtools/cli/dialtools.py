@@ -115,5 +115,7 @@ COMMANDS = {
         "dialtools.cli.dialtools:formats", "list the formats and published corpora that can be read"
     ),
 }
-ELSEWHERE = ("pairs", "augment", "freq", "train", "embed", "eval")
-main = Group(__doc__ or "", COMMANDS, {verb: f"dial-{verb}" for verb in ELSEWHERE})
+VERBS = ("pairs", "augment", "freq", "train", "embed", "eval")
+SCORES = ("compare", "curve", "finetune", "intent", "plot", "retrieve", "space", "suite")
+OTHERS = {verb: f"dial-{verb}" for verb in VERBS}
+main = Group(__doc__ or "", COMMANDS, OTHERS | {task: f"dial-eval {task}" for task in SCORES})

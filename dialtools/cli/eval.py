@@ -58,4 +58,5 @@ COMMANDS = {
         "compare score files: differences, intervals, paired tests",
     ),
 }
-main = Group(__doc__ or "", COMMANDS)
+ELSEWHERE = ("assign", "drift", "mine", "neighbors", "search")
+main = Group(__doc__ or "", COMMANDS, {verb: f"dialtools {verb}" for verb in ELSEWHERE})

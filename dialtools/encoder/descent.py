@@ -13,6 +13,8 @@ SUFFIXES = (".safetensors", ".bin")
 TOKENIZER = ("tokenizer*", "vocab.*", "merges.txt", "*.model")
 BESIDE = ("config.json", "modules.json", "sentence_*_config.json", *TOKENIZER, "*/config.json")
 """What else decides what a text's vector is: tokens, how many at most, pooling."""
+WEIGHTS = ("*.safetensors", "*.bin", "*/*.safetensors")
+"""Weights in one file or in parts, and those of modules."""
 FILES = ("*.safetensors", "*.bin", *BESIDE)
 
 
@@ -30,6 +32,11 @@ def of_tokenizer(model: Path) -> str:
     """Return digests of the files that decide a model's tokens: of tokenizer.json alone, if any."""
     whole = "tokenizer.json"
     return _digests(model, (whole,) if (model / whole).is_file() else TOKENIZER)
+
+
+def of_weights(model: Path) -> str:
+    """Return digests of the files of a model's weights, in one line; nothing where it has none."""
+    return _digests(model, WEIGHTS)
 
 
 def beside_weights(model: Path) -> str:

@@ -15,13 +15,13 @@ import numpy as np
 import orjson
 
 from dialtools.corpora.turns import Record
-from dialtools.encoder.descent import beside_weights
-from dialtools.encoder.folder import WEIGHTS
+from dialtools.encoder.descent import beside_weights, of_weights
+from dialtools.encoder.sidefile import SideFile
 from dialtools.errors import DataError, ModelError
 from dialtools.eval.options.curve import CurveOptions
 from dialtools.eval.prepared import Prepared
 from dialtools.streams.job import Job
-from dialtools.streams.provenance import Inputs, digest, read_provenance
+from dialtools.streams.provenance import Inputs, read_provenance
 from dialtools.streams.resume import Piece, Work
 
 Row = dict[str, Any]
@@ -97,12 +97,10 @@ def _steps(model: Path) -> int:
 
 def _weights(model: Path) -> str:
     """Return a digest of a model's weights: dial-train notes one."""
-    try:
-        if (model / "dialtools.json").exists():
-            return str(orjson.loads((model / "dialtools.json").read_bytes())["weights"])
-        return digest(model / WEIGHTS)
-    except (DataError, OSError, ValueError, KeyError, TypeError):
-        raise ModelError("not a model directory", where=model) from None
+    told = SideFile.read(model / "dialtools.json").text("weights") or of_weights(model)
+    if not told:
+        raise ModelError("not a model directory: no weights", where=model)
+    return told
 
 
 def job_of(command: str, options: CurveOptions, points: Sequence[Point], precision: str) -> Job:

@@ -80,8 +80,11 @@ class Episodes:
 
     @property
     def notes(self) -> list[str]:
-        """What a user should know of classes that have too few rows for what was asked."""
-        return [
+        """What a user should know: of single runs, and of classes that have too few rows."""
+        alone = [f"{shots}-shot" for shots, runs in self.taken.items() if len(runs) == 1]
+        told = f"{', '.join(alone)}: one run has no interval; others would draw other examples"
+        single = [told] if alone else []
+        return single + [
             f"{shots}-shot: {counted(len(few), 'class')} with fewer than {2 * shots - 1} rows: "
             f"half of the rows of each are examples (at least {counted(min(few), 'row')}), "
             "the rest are kept for validation, as DSE draws"

@@ -27,11 +27,15 @@ class Named(NamedTuple):
         """Read MODEL or MODEL*WEIGHT.
 
         Raises:
-            ConfigError: for a weight that is no number, or not finite.
+            ConfigError: for a weight that is no number, or not finite; or of a URI, as which the
+                whole text is fetched.
         """
         name, star, weight = text.rpartition("*")
         if not star:
             return cls(text, None)
+        if "://" in name:
+            hint = "copy the model to this machine, and name the copy"
+            raise ConfigError(f"{quoted(text)}: no weight is taken of a model elsewhere", hint=hint)
         try:
             return cls(name, number(weight))
         except ValueError as error:

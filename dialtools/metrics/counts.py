@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,8 @@ class Sums:
 
     def __call__(self, weights_BN: np.ndarray) -> np.ndarray:
         """Return (B,) the statistic of each resample."""
-        return self.function(np.asarray(self.parts.T @ weights_BN.T).T)
+        weights_NB = weights_BN.T.astype(self.parts.dtype, copy=False)
+        return self.function(np.asarray(self.parts.T @ weights_NB, np.float64).T)
 
 
 def mean(values_N: np.ndarray) -> Sums:
@@ -123,7 +123,7 @@ def label_f1(
         average: a name of `f1.AVERAGES`.
     """
     parts = _f1_parts(truth, guess, labels)
-    of_sums = _averaged(average, parts)
+    of_sums = _averaged(average, np.asarray(parts.sum(0)).reshape(3, labels))
     return Sums(parts, lambda s: of_sums(s.reshape(len(s), 3, labels)))
 
 
@@ -131,35 +131,42 @@ def class_f1(truth_N: np.ndarray, guess_RN: np.ndarray, average: str) -> Sums:
     """Return F1 of one class an item, averaged over R runs.
 
     A run's classes are those that its items have or were guessed, as scikit-learn takes them.
+    Of a run the wrong guesses alone are added up: a class is right as often as it is true, less
+    its misses.
     """
     from scipy import sparse
 
-    parts: list[Any] = []
-    averages: list[Callable[[np.ndarray], np.ndarray]] = []
-    edges = [0]
-    for guess_N in guess_RN:
-        names, both = np.unique(np.concatenate([truth_N, guess_N]), return_inverse=True)
-        true = both[: len(truth_N), None].tolist()
-        guess = both[len(truth_N) :, None].tolist()
-        parts.append(_f1_parts(true, guess, len(names)))
-        averages.append(_averaged(average, parts[-1]))
-        edges.append(edges[-1] + 3 * len(names))
+    names, both = np.unique(np.concatenate([truth_N, *guess_RN]), return_inverse=True)
+    true_N, *guesses = both.reshape(1 + len(guess_RN), -1)
+    n, labels = len(true_N), len(names)
+    adds = [(np.arange(n), true_N)]
+    for guess_N in guesses:
+        wrong = np.flatnonzero(guess_N != true_N)
+        adds += [(wrong, guess_N[wrong]), (wrong, true_N[wrong])]
+    rows = np.concatenate([rows for rows, _ in adds])
+    columns = np.concatenate([kind * labels + label for kind, (_, label) in enumerate(adds)])
+    ones = np.ones(len(rows), np.float32)  # which count to 2^24, faster than wider ones
+    parts = sparse.csr_matrix((ones, (rows, columns)), (n, labels * len(adds)))
+
+    def tables(sums: np.ndarray) -> list[np.ndarray]:
+        true, *wrong = np.moveaxis(sums.reshape(len(sums), -1, labels), 1, 0)
+        runs = zip(wrong[::2], wrong[1::2], strict=True)
+        return [np.stack([true - missed, false, missed], 1) for false, missed in runs]
+
+    whole = [table[0] for table in tables(np.asarray(parts.sum(0), np.float64))]
+    known = [table_3A.any(0) for table_3A in whole]
+    averages = [_averaged(average, table[:, own]) for table, own in zip(whole, known, strict=True)]
 
     def mean_f1(sums: np.ndarray) -> np.ndarray:
-        by_run = [
-            of_sums(sums[:, low:high].reshape(len(sums), 3, -1))
-            for of_sums, (low, high) in zip(averages, pairwise(edges), strict=True)
-        ]
-        return np.mean(by_run, axis=0)
+        runs = zip(averages, tables(sums), known, strict=True)
+        return np.stack([of_sums(table[..., own]) for of_sums, table, own in runs]).mean(0)
 
-    return Sums(sparse.hstack(parts).tocsr(), mean_f1)
+    return Sums(parts, mean_f1)
 
 
-def _averaged(average: str, parts: Any) -> Callable[[np.ndarray], np.ndarray]:
-    """Return an average of F1 over resamples of items that add these parts."""
-    if average != "macro":
-        return f1_of.AVERAGES[average]
-    return f1_of.macro_of(np.asarray(parts.sum(0)).reshape(3, -1))
+def _averaged(average: str, whole_3A: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return an average of F1 over resamples of items that add up to these counts."""
+    return f1_of.macro_of(whole_3A) if average == "macro" else f1_of.AVERAGES[average]
 
 
 def _f1_parts(truth: Sequence[Sequence[int]], guess: Sequence[Sequence[int]], labels: int) -> Any:

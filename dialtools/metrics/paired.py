@@ -24,11 +24,14 @@ def draws(n: int, resamples: int, *, seed: int, items: int = 0) -> Iterator[np.n
     Args:
         items: how many items there are, where n is that of their groups.
     """
-    draw, block = np.random.default_rng(seed), max(1, BLOCK // max(n, items))
+    # twice a block: sparse sums of ten resamples of many items take half the time of sums of five
+    draw, block = np.random.default_rng(seed), max(1, 2 * BLOCK // max(n, items))
     for start in range(0, resamples, block):
-        size = min(block, resamples - start)
-        rows = draw.integers(0, n, (size, n)) + n * np.arange(size)[:, None]
-        yield np.bincount(rows.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
+        rows = draw.integers(0, n, (min(block, resamples - start), n))
+        drawn = np.empty(rows.shape)
+        for times_N, items_N in zip(drawn, rows, strict=True):
+            times_N[:] = np.bincount(items_N, minlength=n)
+        yield drawn
 
 
 def bootstrap(

@@ -13,15 +13,18 @@ from dialtools.values import byte_size
 
 
 class Bound(NamedTuple):
-    """The default of a bound, what it bounds, and the highest that it may be set to."""
+    """The default of a bound, what it bounds, and the least and the highest that it may be."""
 
     most: int
     text: str
+    least: int = 1
     highest: int | None = None
 
 
 BOUNDS = {
-    "line": Bound(64 << 20, "bytes of a line, of a row of CSV, of a dialogue in plain text"),
+    "line": Bound(
+        64 << 20, "bytes of a line, a row of CSV, a dialogue in plain text; 1MB at least", 1 << 20
+    ),
     "cell": Bound(16 << 20, "characters of a cell of CSV"),
     "nesting": Bound(200, "levels of a record of JSON, up to 250", highest=250),
     "page": Bound(512 << 20, "bytes of pages of Parquet, of a batch of Arrow, once unpacked"),
@@ -57,8 +60,11 @@ def parse_bounds(text: str) -> tuple[str, ...]:
     if not sizes or len(sizes) < len(parts) or not BOUNDS.keys() >= sizes.keys():
         raise ValueError(f"expected KEY=SIZE[,KEY=SIZE...] of {', '.join(BOUNDS)}")
     for key, size in sizes.items():
-        if size > (BOUNDS[key].highest or size):
-            raise ValueError(f"{key}: expected {BOUNDS[key].highest} or less")
+        least, highest = BOUNDS[key].least, BOUNDS[key].highest
+        if size < least:  # so much is read at once, whatever lines it has
+            raise ValueError(f"{key}: expected {size_text(least)} or more")
+        if size > (highest or size):
+            raise ValueError(f"{key}: expected {highest} or less")
     return tuple(f"{key}={size_text(size)}" for key, size in sizes.items())
 
 

@@ -175,20 +175,23 @@ def opened(raw: BinaryIO, name: str) -> Generator[io.BufferedReader]:
         DataError: if its compressed data is cut or damaged.
     """
     with _damage(name):
-        stream = _decompressed(raw)
+        stream = _decompressed(raw, name)
         if stream.peek(3).startswith(BOM):
             stream.read(len(BOM))
         yield stream
 
 
-def _decompressed(raw: BinaryIO) -> io.BufferedReader:
+def _decompressed(raw: BinaryIO, name: str) -> io.BufferedReader:
     buffered = cast("io.BufferedReader", raw) if hasattr(raw, "peek") else _buffered(raw)
     head = buffered.peek(4)
-    if head.startswith(GZIP):
-        return _buffered(gzip.GzipFile(fileobj=buffered))
-    if head.startswith(ZSTD):
-        return _buffered(_Zstd(buffered))
-    return buffered
+    if not head.startswith((GZIP, *ZSTD)):
+        return buffered
+    packed: Any = gzip.GzipFile(fileobj=buffered) if head.startswith(GZIP) else _Zstd(buffered)
+    stream = _buffered(packed)
+    if stream.peek(4).startswith((GZIP, *ZSTD)):
+        hint = "`gzip -dc FILE |` or `zstd -dc FILE |` unpacks it once"
+        raise DataError("packed twice, by gzip or zstd", where=name, hint=hint)
+    return stream
 
 
 def _buffered(raw: Any) -> io.BufferedReader:

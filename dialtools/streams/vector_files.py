@@ -143,7 +143,11 @@ def _joined(parts: Sequence[Embeddings]) -> Embeddings:
     for part in parts[1:]:
         if _dimensions(part) != _dimensions(first):
             raise DataError(f"its vectors are not those of {first.name}", where=part.name)
-    shared = [name for name in first.columns if all(name in part.columns for part in parts)]
+    every = {name for part in parts for name in part.columns}
+    lacking = {
+        name: part.name for part in reversed(parts) for name in every.difference(part.columns)
+    }
+    shared = [name for name in first.columns if name not in lacking]
     return Embeddings(
         vectors={
             name: np.concatenate([part.vectors[name] for part in parts]) for name in first.vectors
@@ -151,6 +155,7 @@ def _joined(parts: Sequence[Embeddings]) -> Embeddings:
         columns={name: list(chain(*(part.columns[name] for part in parts))) for name in shared},
         metadata=first.metadata,
         name=", ".join(part.name for part in parts),
+        lacking=lacking,
     )
 
 

@@ -49,6 +49,7 @@ class Embeddings:
         columns: the other fields, N values each.
         metadata: key-value metadata of the file (provenance under `dialtools`).
         name: of the file, for messages.
+        lacking: column -> the first of several files that has it not, though another has.
         rows: (N,) which rows of the file these are, from 0; None: all, in order.
     """
 
@@ -57,6 +58,7 @@ class Embeddings:
     metadata: dict[str, str] = field(default_factory=dict)
     name: str = ""
     rows: np.ndarray | None = None
+    lacking: dict[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(next(iter(self.vectors.values()))) if self.vectors else 0
@@ -102,7 +104,8 @@ class Embeddings:
             DataError: naming the columns there are, or the row whose value does not pass.
         """
         if name not in self.columns:
-            raise no_column(name, self.columns, where=self.name, hint=hint or KEEPER)
+            where = self.lacking.get(name, self.name)
+            raise no_column(name, self.columns, where=where, hint=hint or KEEPER)
         if check:
             self._check(name, check)
         return self.columns[name]
@@ -183,7 +186,7 @@ class Embeddings:
         vectors = {name: matrix_ND[rows] for name, matrix_ND in self.vectors.items()}
         columns = {name: [values[i] for i in rows] for name, values in self.columns.items()}
         own = rows if self.rows is None else self.rows[rows]
-        return Embeddings(vectors, columns, self.metadata, self.name, own)
+        return Embeddings(vectors, columns, self.metadata, self.name, own, self.lacking)
 
 
 def embedding_batch(

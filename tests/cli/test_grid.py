@@ -35,6 +35,13 @@ def test_what_comes_from_data_neither_steers_a_terminal_nor_a_table():
     assert "a\\_b" in as_latex(GRID, PLAIN)
 
 
+def test_no_row_of_latex_is_taken_for_an_argument_of_the_line_end_before_it():
+    rows = [[name, "1"] for name in ("a", "[UNK]", "*bert")]
+    lines = as_latex(Grid(head=["[m]", "n"], rows=rows), PLAIN).splitlines()
+    assert not [line for line in lines if line.startswith(("[", "*"))]
+    assert lines[-5:-2] == ["a & 1 \\\\", "{}[UNK] & 1 \\\\", "{}*bert & 1 \\\\"]
+
+
 def test_columns_of_text_stand_left_in_every_kind_of_table():
     grid = Grid(head=["name", "what", "n"], rows=[["a", "b", "1"]], names=1, texts=1)
     assert "| --- | --- | ---: |" in as_markdown(grid, PLAIN)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dialtools.errors import ConfigError, DataError, GateError
+from dialtools.eval.compare import resampled
 from dialtools.eval.compare.columns import _row, columns_of
 from dialtools.eval.compare.compare import evaluate
 from dialtools.eval.compare.comparison import Comparison, Difference, Value
@@ -20,6 +23,7 @@ from dialtools.eval.compare.outcome import check_gate, records, refuse_nothing, 
 from dialtools.eval.options.compare import CompareOptions
 from dialtools.eval.score import of_queries, of_runs, shares
 from dialtools.eval.suite import Row
+from dialtools.metrics import paired
 
 RIGHT = {"a": [1, 1, 1, 0], "b": [1, 0, 0, 0], "c": [0, 0, 0, 0]}
 
@@ -386,3 +390,20 @@ def test_runs_are_numbers_and_one_of_them_adds_nothing(folder: Path):
 def test_a_file_is_one_seed_however_often_it_is_named(folder: Path):
     with pytest.raises(ConfigError, match=r"^x=a\.jsonl,a\.jsonl names a file twice"):
         columns("x=a.jsonl,a.jsonl", "b.jsonl")
+
+
+def test_many_differences_are_resampled_some_at_a_time_with_the_same_figures(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    options = CompareOptions(inputs=("a.jsonl", "b.jsonl", "c.jsonl"), test="bootstrap")
+    together = records(evaluate(options))
+    held: list[int] = []
+
+    def bootstrap(statistics: Sequence[Any], *arguments: Any, **more: Any) -> np.ndarray:
+        held.append(len(statistics))
+        return paired.bootstrap(statistics, *arguments, **more)
+
+    monkeypatch.setattr(resampled, "NUMBERS", options.resamples)
+    monkeypatch.setattr(resampled, "paired", SimpleNamespace(**vars(paired) | locals()))
+    assert records(evaluate(options)) == together
+    assert held == [2, 2], "a model and the baseline"

@@ -86,12 +86,21 @@ def test_episodes_that_nobody_took_are_not_written(tmp_path: Path):
 
 
 def test_classes_with_too_few_rows_for_their_shots_are_told_with_what_was_learnt_from():
-    drawn = Episodes(IntentOptions(inputs=("x",), runs=1))
+    drawn = Episodes(IntentOptions(inputs=("x",), runs=2))
     drawn.take([*"aaaaa", *"bbbbbbbb", *"ccccccccc"], 5)
     (note,) = drawn.notes
     assert "2 classes with fewer than 9 rows: half of the" in note and "least 3 rows)" in note
     drawn.take([*"aaaaa", *"bbbbb"], 3)
     assert drawn.notes == [note], "of 5 rows 3 are learnt from"
+
+
+def test_it_is_told_that_a_single_run_has_no_interval():
+    drawn = Episodes(IntentOptions(inputs=("x",), runs=1))
+    for shots in (1, 2):
+        drawn.take([*"aaaa", *"bbbb"], shots)
+    assert drawn.notes == [
+        "1-shot, 2-shot: one run has no interval; others would draw other examples"
+    ]
 
 
 def test_rows_are_grouped_by_a_column_of_any_name():

@@ -436,9 +436,13 @@ def test_a_model_without_snapshots_is_a_point_at_the_step_that_it_tells(tmp_path
     (tmp_path / "modules.json").write_text("[]")
     with pytest.raises(ModelError, match="not a model directory"):
         curve.find_points([str(tmp_path)])
-    (tmp_path / "model.safetensors").write_bytes(b"weights")
-    [foreign] = curve.find_points([str(tmp_path)])
-    assert (foreign.step, foreign.path) == (0, tmp_path) and len(foreign.weights) == 64
+    of_parts = []
+    for part in ("model-00001-of-00002", "model-00002-of-00002"):
+        (tmp_path / f"{part}.safetensors").write_bytes(b"weights")
+        [foreign] = curve.find_points([str(tmp_path)])
+        assert (foreign.step, foreign.path) == (0, tmp_path)
+        of_parts.append(foreign.weights)
+    assert of_parts[1].startswith(f"{of_parts[0]} model-00002-of-00002.safetensors:")
     told = {"weights": "w", "counts": {"steps": 7}}
     (tmp_path / "dialtools.json").write_text(json.dumps(told))
     [named] = curve.find_points([str(tmp_path)])

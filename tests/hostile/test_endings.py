@@ -244,6 +244,30 @@ def test_a_command_that_its_cleaning_up_holds_for_ever_ends_by_its_signal(tmp_pa
     assert (done.returncode, done.stderr, list(tmp_path.iterdir())) == (-signal.SIGTERM, b"", [])
 
 
+NO_THREADS = """
+import threading
+from dialtools.cli.pairs import main
+def start(self):
+    raise RuntimeError("can't start new thread")
+threading.Thread.start = start
+main(["x.jsonl"])
+"""
+
+
+def test_where_no_thread_can_be_started_a_line_says_so(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", NO_THREADS],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    first, hint = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert first == "dial-pairs: out of threads or processes: can't start new thread"
+    assert hint.startswith("  ulimit -u")
+
+
 def test_every_signal_that_ends_a_command_has_its_exit_status_in_the_pages():
     assert {128 + number for number in (*_signals.ENDING, signal.SIGPIPE)} <= set(EXIT_CODES)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -74,3 +76,13 @@ def test_one_label_that_is_true_once_weighs_all():
     sums = f1.counts(np.array([[1, 0]]), np.array([[1, 1]])).sum(0)
     assert (f1.weighted(sums), f1.macro(sums), f1.micro(sums)) == pytest.approx((1, 0.5, 2 / 3))
     assert f1.weighted(f1.counts(np.zeros((1, 2)), np.zeros((1, 2))).sum(0)) == 0
+
+
+def test_f1_of_many_runs_over_a_hundred_thousand_items_is_ready_in_seconds():
+    draw = np.random.default_rng(0)
+    truth_N, guess_RN = draw.integers(0, 77, 100_000), draw.integers(0, 77, (10, 100_000))
+    begun = process_time()
+    statistic = class_f1(truth_N, guess_RN, "macro")
+    assert process_time() - begun < 6  # 1 s on an idle core; item by item it took 20
+    once = [f1_score(truth_N, own_N, average="macro") for own_N in guess_RN]
+    assert statistic(np.ones((1, 100_000)))[0] == pytest.approx(np.mean(once), abs=1e-6)

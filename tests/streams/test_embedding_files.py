@@ -73,6 +73,10 @@ def test_files_are_one_in_what_they_share_and_are_refused_where_vectors_differ(t
     two = of("2.jsonl", {"b": [3], "id": [4]}, b_embedding=(4,), a_embedding=(5, 6))
     both = read_embeddings([one, two])
     assert both.columns == {"id": [1, 4]} and both.name == f"{one}, {two}"
+    for name, lacks in (("a", two), ("b", one)):
+        with pytest.raises(DataError, match=f"no column '{name}'; there are id") as told:
+            both.select(np.array([0])).column(name)
+        assert told.value.where == lacks, "not the one that has it"
     assert {name: matrix.tolist() for name, matrix in both.vectors.items()} == {
         "a_embedding": [[1, 2], [5, 6]],
         "b_embedding": [[3], [4]],

@@ -44,7 +44,7 @@ def test_sizes_are_told_as_they_are_read():
         *((1 << 30, "1GB"), (5 << 40, "5120GB"), ((1 << 30) + 1024, "1048577KB")),
     ):
         assert size_text(size) == text
-        assert not size or parse_bounds(f"line={text}") == (f"line={text}",)
+        assert not size or parse_bounds(f"cell={text}") == (f"cell={text}",)
     assert DEFAULTS.startswith("line=64MB, cell=16MB, nesting=200, page=512MB, file=2GB")
     assert {key: bound.most for key, bound in BOUNDS.items()} == {
         **{"line": 64 << 20, "cell": 16 << 20, "nesting": 200, "page": 512 << 20},
@@ -59,7 +59,9 @@ def test_bounds_are_named_each_once_with_sizes_above_nothing():
         with pytest.raises(ValueError, match=r"expected KEY=SIZE.* of line, cell, nesting"):
             parse_bounds(wrong)
     with pytest.raises(ValueError, match="nesting: expected 250 or less"):
-        parse_bounds("line=1,nesting=251")
+        parse_bounds("cell=1,nesting=251")
+    with pytest.raises(ValueError, match="line: expected 1MB or more"):  # it is read at once
+        parse_bounds("line=1023KB")
 
 
 def test_bounds_hold_until_others_do_and_a_hint_is_given_where_more_may_be_had():

@@ -20,6 +20,10 @@ TOLERANCE = 0.01
 """Points by which what the items add up to may miss the score that the record tells."""
 
 
+NUMBERS = 1 << 22
+"""Of resamples that are held at once, 32 MB: of many models and scores, one part after another."""
+
+
 class Sample(NamedTuple):
     """What scores were measured on: those of one sample share their resamples.
 
@@ -41,26 +45,42 @@ def judge_pairs(
     comparison: Comparison, sample: Sample, pairs: Sequence[Pair], options: CompareOptions
 ) -> None:
     """Fill in interval, p-value and test of the pairs of one sample."""
+    groups_N = np.asarray(sample.groups) if sample.groups else None
+    by_swaps: dict[Pair, np.ndarray] = {}
+    at_once = max(1, NUMBERS // options.resamples)
+    for start in range(0, len(pairs), at_once):
+        some = pairs[start : start + at_once]
+        by_swaps |= _resample(comparison, sample, groups_N, some, options)
+    if by_swaps:
+        _permute(comparison, by_swaps, groups_N, options)
+
+
+def _resample(
+    comparison: Comparison,
+    sample: Sample,
+    groups_N: np.ndarray | None,
+    pairs: Sequence[Pair],
+    options: CompareOptions,
+) -> dict[Pair, np.ndarray]:
+    """Fill in what the bootstrap tells of pairs; return the gaps of those that swaps test."""
     cells = dict.fromkeys(
         (row, column) for row, name in pairs for column in (comparison.baseline, name)
     )
     statistics = {
         (row, column): _statistics(comparison.columns[column][row]) for row, column in cells
     }
+    by_swaps: dict[Pair, np.ndarray] = {}
     if sample.units < 2:
         for row, name in pairs:
             comparison.set_aside(
                 row, name, "its items are one dialogue, block or item: no spread to judge by"
             )
-        return
-    groups_N = np.asarray(sample.groups) if sample.groups else None
+        return by_swaps
     resampled = _resampled(statistics, sample.size, groups_N, options)
-
-    by_swaps: dict[Pair, np.ndarray] = {}
     for row, name in pairs:
         difference = comparison.differences[row, name]
         base = row, comparison.baseline
-        again_B = resampled[row, name] - resampled[base]
+        again_B = 100 * resampled[row, name].mean(0) - 100 * resampled[base].mean(0)
         again_B = widened(again_B, difference.points, sample.units)
         sides = [comparison.columns[column][row] for column in (name, comparison.baseline)]
         runs_B = _other_runs([_runs(seeds) for seeds in sides], options)
@@ -70,8 +90,7 @@ def judge_pairs(
         gaps_N = _gaps(statistics[row, name], statistics[base])
         if gaps_N is not None and runs_B is None and options.test == "permutation":
             by_swaps[row, name] = gaps_N
-    if by_swaps:
-        _permute(comparison, by_swaps, groups_N, options)
+    return by_swaps
 
 
 def _resampled(
@@ -80,16 +99,13 @@ def _resampled(
     groups_N: np.ndarray | None,
     options: CompareOptions,
 ) -> dict[Pair, np.ndarray]:
-    """Return the score of each cell in every resample, its seeds averaged, in percent."""
+    """Return (S, B) the share of each cell's seeds in every resample."""
     flat = [statistic for seeds in statistics.values() for statistic in seeds]
     values_SB = paired.bootstrap(
         flat, size, resamples=options.resamples, seed=options.seed, groups_N=groups_N
     )
-    resampled, start = {}, 0
-    for cell, seeds in statistics.items():
-        resampled[cell] = 100 * values_SB[start : start + len(seeds)].mean(0)
-        start += len(seeds)
-    return resampled
+    edges = np.cumsum([len(seeds) for seeds in statistics.values()])[:-1]
+    return dict(zip(statistics, np.split(values_SB, edges), strict=True))
 
 
 def _runs(seeds: Sequence[Seed]) -> np.ndarray | None:
