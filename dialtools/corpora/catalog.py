@@ -17,6 +17,8 @@ from types import ModuleType
 from dialtools.catalog import Entry
 
 NATIVE = "dialtools.corpora.native"
+JSON_FILES = ("*.json", "*.jsonl", "*.ndjson")
+ANY_JSON = tuple((name,) for name in JSON_FILES)
 JSON = r"(?:\[\s*)?\{"
 """How JSON of one record begins, or of several."""
 CLOCK = (
@@ -367,7 +369,7 @@ _BY_NAME: dict[str, Corpus] = {
     ),
     "teams": _corpus(
         "Microsoft Teams: messages of Graph's API, or a personal export; a thread or a chat",
-        marks=(("*.json",), ("*.jsonl",)),
+        marks=ANY_JSON,
         opening=rf'{JSON}(?=.*"messageType":)(?=.*"createdDateTime":)(?=.*"(?:body|from)":)'
         rf'|{JSON}(?=.*"exportDate":)(?=.*"MessageList":)',
         licence=YOURS,
@@ -389,9 +391,10 @@ _BY_NAME: dict[str, Corpus] = {
         source="telegram.org/blog/export-and-more",
     ),
     "messenger": _corpus(
-        "Messenger's and Instagram's chats, as a download of your information has them (JSON)",
-        marks=(("message_1.json",),),
-        opening=r'\{\s*"participants":\s*\[(?=.*"(?:sender_name|timestamp_ms)":)',
+        "Messenger's and Instagram's chats as their downloads have them (JSON), encrypted ones too",
+        marks=(("message_1.json",), ("*.json",)),
+        opening=r'\{\s*"participants":\s*\[(?=.*"(?:sender_name|timestamp_ms)":)'
+        r'|\{(?=.*"threadName":)(?=.*"isUnsent":)',
         licence=YOURS,
         source="facebook.com/help (Download a copy of your information)",
     ),
@@ -423,7 +426,7 @@ _BY_NAME: dict[str, Corpus] = {
     ),
     "zendesk": _corpus(
         "Zendesk's tickets with comments; the requester is the user",
-        marks=(("*.json",), ("*.jsonl",), ("*.ndjson",)),
+        marks=ANY_JSON,
         opening=rf'{JSON}(?:(?=.*"raw_subject":)'
         r'|(?=.*"requester(?:_id)?":)(?=.*"(?:submitter|assignee|ticket_form)_id":))',
         licence=YOURS,
@@ -431,21 +434,21 @@ _BY_NAME: dict[str, Corpus] = {
     ),
     "freshdesk": _corpus(
         "Freshdesk's and Freshservice's tickets with conversations; what came in is the user's",
-        marks=(("*.json",), ("*.jsonl",), ("*.ndjson",)),
+        marks=ANY_JSON,
         opening=rf'{JSON}(?=.*"requester_id":)(?=.*"(?:responder_id|fr_escalated|incoming)":)',
         licence=YOURS,
         source="developers.freshdesk.com/api (View a ticket, include=conversations)",
     ),
     "intercom": _corpus(
         "Intercom's conversations; contacts are the user",
-        marks=(("*.json",), ("*.jsonl",), ("*.ndjson",)),
+        marks=ANY_JSON,
         opening=rf'{JSON}(?=.*"type":\s*"conversation(?:\.list)?")',
         licence=YOURS,
         source="developers.intercom.com (Conversations, Data export)",
     ),
     "rasa": _corpus(
         "Rasa's trackers, or the events of `rasa export`; a session a dialogue",
-        marks=(("*.json",), ("*.jsonl",)),
+        marks=ANY_JSON,
         opening=rf'{JSON}(?=.*"sender_id":)(?=.*"(?:events|latest_message)":'
         r'|.*"event":\s*"(?:user|bot|action|slot|session_started|restart)")',
         licence=YOURS,
@@ -468,7 +471,7 @@ _BY_NAME: dict[str, Corpus] = {
     ),
     "langsmith": _corpus(
         "LangSmith's runs: the chat of each thread, or trace",
-        marks=(("*.json",), ("*.jsonl",), ("*.ndjson",)),
+        marks=ANY_JSON,
         opening=rf'{JSON}(?=.*"run_type":)(?=.*"(?:start_time|trace_id|dotted_order)":)',
         licence=YOURS,
         source="docs.langchain.com/langsmith (run data format)",

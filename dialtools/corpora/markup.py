@@ -13,6 +13,8 @@ BLOCK = re.compile(
 CELLS = frozenset({"td", "th"})
 UNREAD = frozenset({"script", "style", "template", "title"})
 QUOTE = "blockquote"
+EMOJI = "emoji"
+"""A tag of Teams, and how the type of its pictures ends: `alt` is the character."""
 MOST_TAGS = 20_000
 """The parser's time grows with the square of the tags that nobody closed: 0.1 s for so many."""
 
@@ -47,6 +49,8 @@ class _Seen:
         self.unread += tag in UNREAD
         self.quoted += tag == QUOTE
         self._border(tag)
+        if tag == EMOJI or attributes.get("itemtype", "").lower().endswith(f"/{EMOJI}"):
+            self.data(attributes.get("alt", ""))
 
     def end(self, tag: str) -> None:
         self.unread -= tag in UNREAD

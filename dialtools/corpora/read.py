@@ -264,7 +264,7 @@ def _reject(
     if key and record.get(key) is None:
         reason = NULL_TURNS.format(key)  # a row has no field of what is null
     hint = _hint_of_values(record) if reason == NO_TURNS else None
-    policy.reject(Where(chunk.name, number), reason, record, hint or _hint(names, reason))
+    policy.reject(Where(chunk.name, number), reason, record, hint or _hint(names, reason, record))
 
 
 def _hint_of_values(record: Mapping[str, Any]) -> str | None:
@@ -282,7 +282,7 @@ def _hint_of_values(record: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _hint(names: Collection[str], error: str) -> str | None:
+def _hint(names: Collection[str], error: str, record: Mapping[str, Any]) -> str | None:
     """Return what may be done about a record of these fields that is no dialogue."""
     if all(any(key in names for key in keys) for keys in (ASKED, ANSWERED)):
         return HINT_OF_TEXTS
@@ -294,6 +294,16 @@ def _hint(names: Collection[str], error: str) -> str | None:
         return HINT_OF_UTTERANCES.format(labelled, as_rows) + there
     if {"context", RESPONSE} <= set(names):
         return HINT_OF_PAIRS
-    if error == NO_TURNS:
-        return as_rows if likely else HINT_OF_NAMES.format(listed(names) or "no fields")
-    return None
+    if error != NO_TURNS:
+        return None
+    if likely:
+        return as_rows
+    texts = (key for key in record if key.isidentifier() and _are_texts(record[key]))
+    called = HINT_OF_NAMES.format(listed(names) or "no fields")
+    return next(map(HINT_OF_TURNS.format, texts), called)
+
+
+def _are_texts(value: Any) -> bool:
+    """Tell whether a value is a list of texts, the first of them more than a word."""
+    several = isinstance(value, list) and len(value) > 1
+    return several and all(isinstance(part, str) for part in value) and " " in value[0]

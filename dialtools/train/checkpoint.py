@@ -70,9 +70,24 @@ def restore(trainer: Trainer, directory: Path) -> dict[str, Any] | None:
         raise ModelError(message, where=path) from None
 
 
-def save_best(trainer: Trainer, directory: Path) -> None:
-    """Keep the encoder and what is trained with it as they are now, as the best so far."""
-    _write(directory / BEST, _learnt(trainer), {})
+def save_best(trainer: Trainer, directory: Path, *, facts: Mapping[str, Any]) -> None:
+    """Keep the encoder and what is trained with it as they are now, as the best so far.
+
+    Args:
+        facts: JSON values that belong to these weights: a run that is killed before its next
+            checkpoint may not come to the same ones again.
+    """
+    _write(directory / BEST, _learnt(trainer), {"facts": json.dumps(facts)})
+
+
+def best_facts(directory: Path) -> dict[str, Any] | None:
+    """Return what was said of the best weights so far, or None if none were kept.
+
+    Raises:
+        ModelError: if they cannot be read. OutputError: if they were damaged since.
+    """
+    path = directory / BEST
+    return json.loads(_read(path)[1]["facts"]) if path.is_file() else None
 
 
 def load_best(trainer: Trainer, directory: Path) -> None:

@@ -49,14 +49,14 @@ class Step:
         return {name: fact for name, fact in facts.items() if name not in ("seconds", "figures")}
 
 
+GENTLER = "try a smaller --lr or a higher --temperature"
+
+
 class NotFinite(ModelError):
     """A loss that is NaN or infinite; `pairs` are those of its batch."""
 
     def __init__(self, step: int, pairs: np.ndarray) -> None:
-        super().__init__(
-            f"the loss is not finite at step {step}",
-            hint="try a smaller --lr or a higher --temperature",
-        )
+        super().__init__(f"the loss is not finite at step {step}", hint=GENTLER)
         self.pairs = pairs
 
 
@@ -132,6 +132,17 @@ class Trainer:
                 with suppress(LostRank):
                     self.ranks.go(False)
                 raise
+
+    def check_weights(self) -> None:
+        """Look at the weights before they are kept: a finite loss may have an infinite gradient.
+
+        Not in each step: a GPU is waited for.
+
+        Raises:
+            ModelError: if one is no number.
+        """
+        if not all(parameter.isfinite().all() for parameter in self.parameters):
+            raise ModelError(f"the weights are not finite after step {self.step}", hint=GENTLER)
 
     def _batch(self, step: int) -> Batch | None:
         """Return the batch of a step; none after the last."""

@@ -48,6 +48,7 @@ from dialtools.train.data.store import (
     read_counts,
 )
 from dialtools.train.data.taught import Taught
+from dialtools.train.objectives.catalog import ANY_ROLE
 from dialtools.train.options import TrainOptions, objective_entry, objective_options
 from dialtools.train.prepare import (
     as_wished,
@@ -295,6 +296,8 @@ def _not_there(store: Store, options: TrainOptions) -> Iterator[str]:
         yield "--weights given: no pair has a weight, and all count alike"
     if getattr(options, "batches", None) == "by-kind" and np.ptp(store.kind) == 0:
         yield "--batches by-kind: all pairs are of one kind"
+    if getattr(options, "negatives_from", None) == ANY_ROLE and np.ptp(store.response_role) == 0:
+        yield "--negatives-from any: the responses are all of one role, or none says its own"
     roles = (store.roles, store.response_role)
     if getattr(options, "speaker_tokens", None) and not any(map(np.any, roles)):
         yield "--speaker-tokens: no pair says whether a user or the system speaks"
@@ -310,7 +313,10 @@ def _validation(
         check_files(place)
     else:
         with atomic_directory(place, overwrite=True) as scrap:
-            spool(scrap, read_chunks([options.validation]), policy)
+            # --from tells the format of pairs; a teacher's vectors are another kind of file
+            format = None if objective_entry(options).taught else options.from_
+            chunks = read_chunks([options.validation], format=format, policy=policy)
+            spool(scrap, chunks, policy)
             tokenise_store(scrap, encoder.tokenizer)
     store = Store(place)
     wanted = np.asarray(store.similar, bool)
@@ -336,10 +342,14 @@ def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]
     if options.teacher:
         wanted[store.lessons] = False
     train = np.nonzero(~held & wanted)[0]
-    if len(train) < 2:
-        windows = ", ".join(map(str, np.unique(store.window)))
-        hint = f"there are windows {windows}" if options.window else "lower --validation-share"
-        raise DataError(f"{counted(len(train), 'pair')} left to train on", hint=hint)
+    if len(train) < 2 or not similar[train].any():
+        hint = "of pairs that say `similar` 0 nothing is brought together"
+        if options.validation_share:
+            hint = "lower --validation-share"
+        if options.window:
+            hint = f"there are windows {', '.join(map(str, np.unique(store.window)))}"
+        left = counted(len(train), "pair") if len(train) < 2 else "no similar pair"
+        raise DataError(f"{left} left to train on", hint=hint)
     apart = np.nonzero(held & wanted & similar)[0]
     if options.validation_share and len(apart) < 2:
         found = f"--validation-share holds out {counted(len(apart), 'pair')}"

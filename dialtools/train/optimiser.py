@@ -114,7 +114,7 @@ def there_and_back(
         ends: the value at the first step, at the peak, at the last step.
     """
     first, highest, end = ends
-    peak, last = rising * total - 1, total - 1
+    peak, last = rising * total - 1, max(1, total - 1)  # a single step is not the end's
     if step <= peak:
         return highest + (first - highest) * half_cosine(step / peak if peak > 0 else 1.0)
     return end + (highest - end) * half_cosine((step - peak) / (last - peak))

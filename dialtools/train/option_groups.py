@@ -47,7 +47,12 @@ class StartOptions(InputOptions):
         help="model directory to write",
         how=True,
     )
-    from_: str | None = restated(InputOptions, "from_", choices=RECORD_FORMATS)
+    from_: str | None = restated(
+        InputOptions,
+        "from_",
+        choices=RECORD_FORMATS,
+        help="format of the input and, if that is pairs, of --validation",
+    )
     limit: int | None = restated(
         InputOptions, "limit", parse=at_least(1), help="use only the first N pairs"
     )

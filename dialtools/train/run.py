@@ -98,9 +98,12 @@ class Training:
         """Go on from the checkpoint, if there is one."""
         facts = checkpoint.restore(self.trainer, self.folder)
         if facts:
-            self.last, self.best = facts["last"], facts["best"]
+            self.last = facts["last"]
         if facts and self.validation:
             self.validation.before, self.validation.after = facts["before"], facts["after"]
+        best = checkpoint.best_facts(self.folder)
+        if best and self.validation:
+            self.best, self.validation.after = best["row"], best["scores"]
         left = validations_left(self.trainer.step, self.trainer.total, self._validate_every)
         self.forecast = forecast_of(self.trainer, validations=left if self.validation else 0)
 
@@ -121,10 +124,7 @@ class Training:
             for step in self._finite_steps():
                 row = step.record()
                 if self.validation and self._validates(step.step):
-                    scores, is_best = self._validate(self.validation)
-                    row |= scores
-                    if is_best:
-                        self.best = row
+                    row |= self._validate(self.validation, row)
                 self.last = row
                 log.add(row)
                 self._keep_snapshot()
@@ -134,7 +134,8 @@ class Training:
 
     def checkpoint(self) -> None:
         """Write down where the run is, so that it can go on from here."""
-        facts: dict[str, Any] = {"last": self.last, "best": self.best}
+        self.trainer.check_weights()
+        facts: dict[str, Any] = {"last": self.last}
         if self.validation:
             facts |= {"before": self.validation.before, "after": self.validation.after}
         checkpoint.save(self.trainer, self.folder, facts=facts)
@@ -145,6 +146,7 @@ class Training:
         Args:
             config: text of dialtools.toml, which runs it again on its pairs.
         """
+        self.trainer.check_weights()
         after = self.validation.after if self.validation else {}
         with self.trainer.saved.in_place():
             if self.options.keep_best:
@@ -217,16 +219,18 @@ class Training:
         self.forecast.validation_seconds = time.monotonic() - began
         return scores
 
-    def _validate(self, validation: Validation) -> tuple[dict[str, float], bool]:
-        """Return the scores, and whether the model was kept as the best so far."""
+    def _validate(self, validation: Validation, row: dict[str, Any]) -> dict[str, float]:
+        """Return the scores after a step; the best model so far is kept, with its row."""
+        self.trainer.check_weights()
         with self.trainer.saved.in_place():
             scores = self._scores(validation)
-            is_best = self.options.keep_best and rank_of(scores) > rank_of(validation.after)
-            if is_best:
-                checkpoint.save_best(self.trainer, self.folder)
-            if is_best or not self.options.keep_best:
+            if not self.options.keep_best:
                 validation.after = scores
-        return scores, is_best
+            elif rank_of(scores) > rank_of(validation.after):
+                self.best, validation.after = row | scores, scores
+                facts = {"row": self.best, "scores": scores}
+                checkpoint.save_best(self.trainer, self.folder, facts=facts)
+        return scores
 
     def _keep_snapshot(self) -> None:
         """Keep the model as it is now, if this is a step to keep."""
@@ -236,6 +240,7 @@ class Training:
         step = self.trainer.step
         every = every if isinstance(every, int) else self.trainer.sampler.per_epoch
         if step % every == 0 or step == self.trainer.total:
+            self.trainer.check_weights()
             with self.trainer.saved.in_place():
                 save.keep_snapshot(self.work, self.trainer, self.options, figures=self.last)
 

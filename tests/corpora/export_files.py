@@ -15,7 +15,8 @@ def message(id: str, parent: str | None, role: str, *parts: Any, **more: Any) ->
 
 
 SIX = (
-    "until \ue200cite\ue202search0\ue201six at \ue200url\ue202the shop\ue202search1\ue201"
+    "\ue203until\ue204 \ue200cite\ue202search0\ue201six【4†source】 【12:1†hours.pdf】 at"
+    " \ue200url\ue202the shop\ue202search1\ue201"
     ' in \ue200entity\ue202["city","Rome","in Italy"]\ue201'
 )
 CHATGPT: Files = {
@@ -150,7 +151,8 @@ DISCORD: Files = {
                 "id": "2",
                 "type": "Default",
                 "timestamp": "2024-01-01T10:01:00+00:00",
-                "content": "does it ship to Oslo?",
+                "content": "<@!7> <@&9> does it ship to Oslo? <a:wave:12> <#34>",
+                "mentions": [{"id": "7", "name": "lee", "nickname": "Lee", "isBot": False}],
                 "author": {"id": "5", "name": "kim", "nickname": "Kim", "isBot": False},
             },
             {
@@ -189,6 +191,8 @@ MESSENGER: Files = {
     "messages/inbox/kim_1a/message_1.json": _messenger(
         _sent(1, 1704103600000, content="ok"),
         _sent(1, 1704103550000, content="Kim called you.", call_duration=0),
+        _sent(1, 1704103540000, content="Reacted \u00e2\u009d\u00a4 to your message "),
+        _sent(0, 1704103530000, content="Liked a message"),
         _sent(0, 1704103500250, content="10 \u00e2\u0082\u00ac"),
     ),
     "messages/inbox/kim_1a/message_2.json": _messenger(
@@ -197,6 +201,22 @@ MESSENGER: Files = {
         _sent(0, 1704100100000, content="\u00c3\u00a7a va?"),
     ),
 }
+
+
+def encrypted(name: str) -> dict[str, Any]:
+    """Return a chat of the download of Messenger's encrypted chats."""
+    messages = [
+        {"senderName": who, "text": text, "type": kind, "timestamp": 1711913758573, **rest}
+        for who, text, kind, rest in (
+            ("Zoë", "ça va?", "text", {"isUnsent": False, "media": [], "reactions": []}),
+            ("Kim", "", "media", {"isUnsent": False, "media": [{"uri": "./media/1.jpeg"}]}),
+            ("Zoë", "User unsent a message", "placeholder", {"isUnsent": True, "media": []}),
+            ("Kim", "Ã© is how é looks", "text", {"isUnsent": False, "media": []}),
+        )
+    ]
+    return {"participants": ["Zoë", "Kim"], "threadName": name, "messages": messages}
+
+
 TELEGRAM: Files = {
     "result.json": {
         "name": "Kim",
@@ -302,6 +322,20 @@ SRT = (
     "1\n00:00:01,500 --> 00:00:03,000\n<i>is it open</i>\nnow?\n\n"
     "2\n00:00:04,000 --> 00:00:05,000\n{\\an8}- until six\n-Note: thanks\n-5 --\n"
 )
+
+
+def rolling(lines: list[str]) -> str:
+    """Return captions as YouTube makes them: a line is seen word by word, then alone, then above.
+
+    Above the first stands a blank, for a line that is no more.
+    """
+    cues = [
+        f"00:{n:02}.000 --> 00:{n:02}.990 align:start position:0%\n{above}\n"
+        f"{line.replace(' ', f'<00:{n:02}.500><c> ', 1)}</c>\n\n"
+        f"00:{n:02}.990 --> 00:{n + 1:02}.000 align:start position:0%\n{line}\n \n\n"
+        for n, (above, line) in enumerate(zip([" ", *lines], lines, strict=False))
+    ]
+    return f"WEBVTT\nKind: captions\nLanguage: en\n\n{''.join(cues)}"
 
 
 def teams(id: str, thread: str | None, who: str | None, text: str, **more: Any) -> dict[str, Any]:
@@ -463,6 +497,7 @@ INTERCOM: Files = {
                             "created_at": 1704100060,
                             "author": {"type": "admin", "id": "c", "name": "Lee"},
                         },
+                        {"part_type": "comment", "body": "thx", "author": None},
                     ],
                 },
             }

@@ -58,7 +58,10 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
             "5": [("Kim", "hello?")],
         },
     ),
-    "discord": (exports.DISCORD, {"987": [("Kim", "does it ship to Oslo?"), ("lee", "it does")]}),
+    "discord": (
+        exports.DISCORD,
+        {"987": [("Kim", "@Lee @9 does it ship to Oslo? :wave: #34"), ("lee", "it does")]},
+    ),
     "telegram": (exports.TELEGRAM, {"42": [("Kim", "see x.io please"), ("Lee", "done")]}),
     "messenger": (
         exports.MESSENGER,
@@ -95,7 +98,7 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
     ),
     "intercom": (
         exports.INTERCOM,
-        {"9": [("user", "Hi & hello,\nis it open?"), ("system", "It is.")]},
+        {"9": [("user", "Hi & hello,\nis it open?"), ("system", "It is."), (None, "thx")]},
     ),
     "rasa": (
         exports.RASA,
@@ -171,6 +174,19 @@ def test_the_latest_file_of_a_chat_may_stand_alone_and_times_are_seconds(read, p
     assert (record["domain"], record["turns"][0]["time"]) == ("Zoë Kim", 1704103500.25)
 
 
+def test_encrypted_chats_of_messenger_are_a_file_each_and_their_texts_are_as_they_are(read, put):
+    folder = put(
+        {f"messages/{who}_7.json": exports.encrypted(f"{who}_7") for who in ("Ann", "Kim")}
+    )
+    turns = [("Zoë", "ça va?"), ("Kim", "Ã© is how é looks")]
+    assert corpus_of(str(folder), None) == "messenger"
+    assert said(read(folder)) == {"Ann_7": turns, "Kim_7": turns}
+    both = put(exports.MESSENGER | {"messages/autofill_information.json": {"media": []}})
+    assert said(read(both)) == {"Ann_7": turns, "Kim_7": turns} | TURNS["messenger"][1]
+    (record,) = read(folder / "messages/Kim_7.json")
+    assert said([record]) == {"Kim_7": turns} and record["turns"][0]["time"] == 1711913758.573
+
+
 @pytest.mark.parametrize("tool", exports.SUBTITLES)
 def test_a_transcript_is_read_with_its_speakers_whatever_it_is_called(read, put, tool: str):
     (record,) = read(put({"notes.txt": exports.SUBTITLES[tool]}) / "notes.txt")
@@ -186,6 +202,15 @@ def test_a_dash_in_a_subtitle_is_another_turn_and_a_colon_in_one_cue_no_speaker(
     (record,) = read(put({"film.srt": exports.SRT}) / "film.srt")
     texts = ["is it open now?", "until six", "Note: thanks -5 --"]
     assert said([record])["film"] == [(None, text) for text in texts]
+
+
+def test_lines_of_captions_that_roll_from_cue_to_cue_are_said_once(read, put):
+    lines = ["hey there <i>Kim</i>", "in this video", "we do it", "we do it", "[Music]"]
+    (record,) = read(put({"a.vtt": exports.rolling(lines)}) / "a.vtt")
+    assert [turn["text"] for turn in record["turns"]] == ["hey there Kim", *lines[1:]]
+    said_so = "".join(f"00:0{n}.000 --> 00:0{n}.900\nyes\n\n" for n in range(1, 9))
+    (record,) = read(put({"b.vtt": f"WEBVTT\n\n{said_so}"}, "b") / "b.vtt")
+    assert len(record["turns"]) == 8
 
 
 def test_a_personal_export_of_teams_is_read_by_time(read, put):
@@ -265,6 +290,7 @@ def test_events_of_several_senders_are_brought_together(read, put):
     lines = "".join(json.dumps(event) + "\n" for event in events)
     records = read(put({"events.jsonl": lines}))
     assert [r["id"] for r in records] == ["kim", "kim/2", "lee", "lee/2"]
+    assert read(put({"events.ndjson": lines}, "as others call it")) == records
     turn = records[0]["turns"][0]
     assert [turn["text"][s["start"] : s["end"]] for s in turn["slots"]] == ["Rome"]
 

@@ -35,6 +35,10 @@ SHOWN = {
     "new<blockquote>\n <b>one</b> two<table><tr><td>a</td><td>b</td></tr></table></blockquote>": (
         "new\n> one two\n> a b"
     ),
+    '<p>ok <emoji id="smile" alt="🙂" title="Smile"></emoji>, <span title="Grin">'
+    '<img itemtype="http://schema.skype.com/Emoji" alt="😄"></span> <img alt="our logo"></p>': (
+        "ok 🙂, 😄"
+    ),
     "<p></p><br>": "",
     "<![x[ hi": "",
 }

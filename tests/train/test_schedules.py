@@ -80,3 +80,9 @@ def test_one_cycle_sets_the_rates_and_momenta_of_torch(total: int, warmup: float
 @pytest.mark.parametrize("total", [1, 2, 3])
 def test_one_cycle_is_defined_for_the_shortest_of_runs(total: int):
     assert all(0 < pace("one-cycle", s, total=total, warmup=0.5).rate <= 1 for s in range(total))
+
+
+@pytest.mark.parametrize("schedule", ["constant", "linear", "cosine", "one-cycle"])
+@pytest.mark.parametrize("warmup", [0.0, 0.1, 1.0])
+def test_a_run_of_one_step_learns(schedule: str, warmup: float):
+    assert pace(schedule, 0, total=1, warmup=warmup).rate >= 0.5

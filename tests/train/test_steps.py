@@ -13,8 +13,11 @@ import torch
 from train_parts import contrast_options, letters_encoder, setting, stored, trainer
 
 from dialtools.encoder.budget import ACTIVATION_BYTES
+from dialtools.errors import ModelError
+from dialtools.train import checkpoint
 from dialtools.train.loop import NotFinite, Trainer, planned_steps
 from dialtools.train.objectives.contrast import Contrast
+from dialtools.train.run import Training
 from dialtools.train.validate import Validation, drawn, validation_scores
 
 ROWS = [
@@ -209,10 +212,63 @@ def test_a_model_that_selects_less_often_than_its_start_has_fallen():
         names = ("top-3", "top-10", "validation_alignment", "validation_uniformity")
         scores = ({"top-1": top, **dict.fromkeys(names, 12.0)} for top in (before, after))
         first, last = scores
-        return Validation(None, np.arange(60), first, {} if after is None else last)  # type: ignore[arg-type]
+        return Validation(None, np.arange(60), first, {} if after is None else last)
 
     told = "60 validation pairs, 1 of 60, before -> after: top-1 4.00 -> 3.90 %, top-10 12.0 -> "
     assert validation(4.0, 3.9).fell and str(validation(4.0, 3.9)).startswith(told)
     assert not validation(4.0, 4.0).fell and not validation(3.9, 4.0).fell
     nothing_learnt = validation(4.0, None)
     assert not nothing_learnt.fell and nothing_learnt.facts()["after"] == nothing_learnt.before
+
+
+@pytest.fixture
+def validated(fresh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Return a function that makes a run which keeps its best step; it is given what they score."""
+
+    def make(*top_1: float) -> Training:
+        run, left = fresh(max_steps=4), iter(top_1)
+        monkeypatch.setattr(
+            "dialtools.train.run.validation_scores", lambda *_: {"top-1": next(left)}
+        )
+        usual = {"validate_every": 1, "keep_best": True, "checkpoint_every": 2}
+        training = Training(
+            SimpleNamespace(folder=tmp_path),
+            run,
+            SimpleNamespace(**usual, snapshot_every=None, tensorboard=None),
+            Validation(run.setting.store, run.setting.pairs),
+            skipped=0,
+        )
+        training.restore()
+        return training
+
+    return make
+
+
+def test_the_best_step_of_a_killed_run_keeps_its_figures_where_it_does_not_score_so_again(
+    validated,
+):
+    killed = validated(10, 20, 30, 40)
+    steps = killed.steps()
+    assert [next(steps).step for _ in range(3)] == [1, 2, 3]  # a checkpoint of step 2
+    kept = {name: p.clone() for name, p in killed.trainer.encoder.state_dict().items()}
+    resumed = validated(39, 38)  # on another processor, say
+    assert [step.step for step in resumed.steps()] == [3, 4]
+    assert resumed.best["step"] == 3 and resumed.best["top-1"] == 40
+    assert resumed.validation.after == {"top-1": 40}
+    checkpoint.load_best(resumed.trainer, resumed.folder)
+    for name, value in resumed.trainer.encoder.state_dict().items():
+        torch.testing.assert_close(value, kept[name], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("kept", ["validate", "snapshot", "checkpoint", "nothing"])
+def test_weights_that_a_finite_loss_with_an_infinite_gradient_leaves_are_not_kept(validated, kept):
+    steps = validated(10, 20, 30).steps()
+    assert [next(steps).step, next(steps).step] == [1, 2]  # a checkpoint
+    run = validated(40)
+    every = {"validate_every": 9, "checkpoint_every": 9, f"{kept}_every": 3}
+    run.options = SimpleNamespace(**vars(run.options) | every)
+    run.trainer.parameters[0].register_hook(lambda gradient: gradient * float("inf"))
+    with pytest.raises(ModelError, match="the weights are not finite after step 3"):
+        assert math.isfinite(next(run.steps()).loss)
+        run.save(config="")
+    assert validated().trainer.step == 2 and validated().best["step"] == 2

@@ -23,6 +23,8 @@ MARK = re.compile("\ue200([^\ue200\ue201]*)\ue201")
 
 A link has its text there, too, and an entity its name: `url`, `entity["city","Rome","..."]`.
 """
+SOURCE = re.compile(r" ?【\d+(?::\d+)?†[^【】]*】|[\ue203\ue204]")
+"""Where older answers name a source, as 【4†source】; and marks around the words that have one."""
 
 ENTITY = re.compile(r'\["[^"]*", ?"([^"]*)"')
 
@@ -86,7 +88,8 @@ def _text(content: dict[str, Any]) -> str:
     """Return the texts among the parts; pictures have none, a voice has what was understood."""
     parts = field(content, "parts", list, default=[])
     texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
-    return MARK.sub(_shown, "\n".join(text for text in texts if isinstance(text, str)))
+    text = "\n".join(text for text in texts if isinstance(text, str))
+    return SOURCE.sub("", MARK.sub(_shown, text))
 
 
 def _shown(mark: re.Match[str]) -> str:

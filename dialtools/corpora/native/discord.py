@@ -1,19 +1,23 @@
 """Discord's channels as DiscordChatExporter writes them: a JSON file a channel or a thread.
 
 A file is a dialogue. Speakers have the names that the server knows them by; joins, pins, other
-notices and messages of bots are no turns. https://github.com/Tyrrrz/DiscordChatExporter.
+notices and messages of bots are no turns. Whom a text mentions is called by name.
+https://github.com/Tyrrrz/DiscordChatExporter.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, field
-from dialtools.corpora.native.talk import BOTS, NOTICES, Talk, documents, known_text
+from dialtools.corpora.native.talk import BOTS, NOTICES, Talk, documents, known_text, objects
 
 SPOKEN = ("Default", "Reply")
+MARK = re.compile(r"<(?:(?P<sign>[@#])[!&]?(?P<id>\d+)|a?(?P<emoji>:\w+:)\d+)>")
+"""Of a person, a role, a channel or an emoji, in exports whose markdown was left as it is."""
 
 
 def raw(files: Files) -> Iterator[Raw]:
@@ -33,7 +37,20 @@ def record(raw: Raw) -> dict[str, Any]:
             elif author.get("isBot") is True:
                 talk.leave(BOTS)
             else:
-                text = field(message, "content", str, default="")
-                speaker = known_text(author, "nickname", "name", "id")
-                talk.say(speaker, text, time=known_text(message, "timestamp"))
+                talk.say(_called(author), _text(message), time=known_text(message, "timestamp"))
     return talk.record(id=known_text(channel, "id"), domain=known_text(channel, "name"))
+
+
+def _called(person: dict[str, Any]) -> str | None:
+    return known_text(person, "nickname", "name", "id")
+
+
+def _text(message: dict[str, Any]) -> str:
+    """Return a text without Discord's marks: people by name, where the message tells it."""
+    mentioned = objects(field(message, "mentions", list, default=[]), "mentions")
+    names = {known_text(person, "id"): _called(person) for person in mentioned}
+
+    def shown(mark: re.Match[str]) -> str:
+        return mark["emoji"] or f"{mark['sign']}{names.get(mark['id']) or mark['id']}"
+
+    return MARK.sub(shown, field(message, "content", str, default=""))

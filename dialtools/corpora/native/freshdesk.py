@@ -17,7 +17,7 @@ from dialtools.corpora.native.talk import INTERNAL, Talk, documents, known_text
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the tickets."""
-    yield from documents(files, "*.json", "*.jsonl", "*.ndjson", within="tickets")
+    yield from documents(files, within="tickets")
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 A conversation is a dialogue: contacts (users, leads) are the user, admins and bots the system. What
 opens it stands under `source`, what follows under `conversation_parts`. Notes of the team,
-assignments and other parts without a text are no turns.
+assignments and other parts without a text are no turns. Who is not told has no speaker.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOTES = ("note", "note_and_reopen")
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the conversations."""
-    yield from documents(files, "*.json", "*.jsonl", "*.ndjson", within="conversations")
+    yield from documents(files, within="conversations")
 
 
 def record(raw: Raw) -> dict[str, Any]:
@@ -45,8 +45,8 @@ def record(raw: Raw) -> dict[str, Any]:
             elif not text.strip() and part is not opening:
                 talk.leave(NOTICES)
             else:
-                author = field(part, "author", dict)
-                role = known(SPEAKERS, author.get("type"), "author: type")
+                kind = field(part, "author", dict, default={}).get("type")
+                role = known(SPEAKERS, kind, "author: type") if kind else None
                 time = part.get("created_at", raw.value.get("created_at"))
                 talk.say(role, text, time=time if type(time) in (int, float, str) else None)
     return talk.record(id=known_text(raw.value, "id"))

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dialtools.corpora.catalog import JSON_FILES
 from dialtools.corpora.chat import ASSISTANT, USER, messages
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected
 from dialtools.corpora.native.talk import Talk, documents, known_text
 
-NAMES = ("*.json", "*.jsonl", "*.ndjson")
 THREADS = ("thread_id", "session_id", "conversation_id")
 """Keys of a run's metadata that name its thread."""
 SPEAKERS = {USER: "user", ASSISTANT: "system"}
@@ -29,14 +29,14 @@ def raw(files: Files) -> Iterator[Raw]:
         DataError: if no run is a chat.
     """
     best: dict[str | None, Raw] = {}
-    for raw in documents(files, *NAMES, within="runs"):
+    for raw in documents(files, within="runs"):
         if not isinstance(raw.value, dict) or not _given(raw.value):
             continue
         thread = _thread(raw.value)
         if thread not in best or len(_given(raw.value)) >= len(_given(best[thread].value)):
             best[thread] = Raw(raw.where, None, raw.value, thread)
     if not best:
-        files.fail(files.needed(*NAMES)[0], 'no run with run_type "llm" and inputs: messages')
+        files.fail(files.needed(*JSON_FILES)[0], 'no run with run_type "llm" and inputs: messages')
     yield from best.values()
 
 

@@ -1,7 +1,8 @@
 """Subtitles and transcripts of meetings: WebVTT (Teams, Zoom, Meet) and SubRip (.srt).
 
 A file is a dialogue, a cue a turn, its time in seconds from the start; a cue whose lines begin with
-dashes has a turn a dash. Speakers are those of `<v Kim>`; else, where most cues begin so, of
+dashes has a turn a dash. A line that rolls on from one cue to the next (YouTube's captions) is said
+once. Speakers are those of `<v Kim>`; else, where most cues begin so, of
 `Kim: hello`. Marks of style are left out.
 https://www.w3.org/TR/webvtt1.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 from dialtools.corpora.native.files import Files
@@ -26,6 +27,8 @@ ANOTHER = re.compile(r"(?=<v[.\s])|^\s*[-–](?![-–\d])\s*", re.MULTILINE)
 """Where somebody else begins to speak."""
 VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]+)>|</v>")
 STYLE = re.compile(r"</?(?!v[\s.>])(?:[a-z]+|\d\d)[^<>]*>|\{\\[^{}]*\}", re.IGNORECASE)
+ROWS = 4
+"""So many lines of captions roll at most."""
 
 Cue = tuple[float, str]
 """When it begins, in seconds, and what stands there."""
@@ -65,7 +68,7 @@ def record(raw: Raw) -> dict[str, Any]:
     """
     if not raw.value:
         raise Unexpected("expected cues (00:00:01.000 --> 00:00:02.000, and a text), found none")
-    parts = [(start, part) for start, text in raw.value for part in _parts(text)]
+    parts = [(start, part) for start, text in _once(raw.value) for part in ANOTHER.split(text)]
     spoken = [(start, *_voice(part)) for start, part in parts if part.strip()]
     named = sum(who is None and SPOKEN.fullmatch(text) is not None for _, who, text in spoken)
     talk = Talk()
@@ -76,9 +79,23 @@ def record(raw: Raw) -> dict[str, Any]:
     return talk.record(id=raw.more)
 
 
-def _parts(text: str) -> list[str]:
-    """Return the parts of a cue that are of one speaker, without marks of style."""
-    return ANOTHER.split(STYLE.sub("", text))
+def _once(cues: list[Cue]) -> list[Cue]:
+    """Return cues without marks of style and, where most roll, without lines of the one before."""
+    said = [(start, rows) for start, text in cues if (rows := _rows(text))]
+    known = [_rolled(before, now) for (_, before), (_, now) in pairwise([(0.0, []), *said])]
+    on = sum(0 < n < len(rows) for n, (_, rows) in zip(known, said, strict=True))
+    rolls = on >= SEVERAL and 2 * sum(map(bool, known)) > len(said)
+    return [(at, "\n".join(rows[n * rolls :])) for n, (at, rows) in zip(known, said, strict=True)]
+
+
+def _rows(text: str) -> list[str]:
+    return [row for line in STYLE.sub("", text).split("\n") if (row := line.strip())]
+
+
+def _rolled(before: list[str], now: list[str]) -> int:
+    """Return with how many of the last lines of a cue the next one begins."""
+    rows = range(min(len(before), len(now), ROWS), 0, -1)
+    return next((n for n in rows if before[-n:] == now[:n]), 0)
 
 
 def _voice(text: str) -> tuple[str | None, str]:

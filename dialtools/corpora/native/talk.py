@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from dialtools.corpora.catalog import JSON_FILES
 from dialtools.corpora.dialogues import WITHOUT_TEXT
 from dialtools.corpora.fields import BadRecord, json_kind
 from dialtools.corpora.native.files import Files
@@ -74,11 +75,11 @@ def _goes_back(times: list[Any]) -> bool:
 
 
 def documents(files: Files, *patterns: str, within: str = "") -> Iterator[Raw]:
-    """Yield the objects of JSON files, numbered from 1.
+    """Yield the objects of JSON files, of any or those of a name, numbered from 1.
 
     A file holds one, a list of them, an object that has the list under `within`, or one a line.
     """
-    for name in files.needed(*patterns):
+    for name in files.needed(*(patterns or JSON_FILES)):
         with files.one_of_many():
             try:
                 content = files.json(name)

@@ -128,11 +128,18 @@ class Negatives:
             new = dict.fromkeys(u for u in store.response[some].tolist() if u not in around)
             chosen = dict.fromkeys([*(chosen | new)][: self.count])
         if len(chosen) < self.count:
-            raise DataError(
-                f"fewer than {self.count} responses of other dialogues to contrast a response with",
-                hint="--negatives N asks for fewer",
-            )
+            raise self._too_few()
         return np.fromiter(chosen, np.int64, self.count)
+
+    def _too_few(self) -> DataError:
+        kinds, fewer = ["of other dialogues"], "--negatives N asks for fewer"
+        if self.drawn_from == OTHER_DOMAIN:
+            kinds.append("of another domain")
+        if len(self.pools) > 1:
+            kinds.append("of the same role")
+            fewer += ", --negatives-from any takes those of any role"
+        found = f"fewer than {self.count} responses {' and '.join(kinds)} to contrast a response"
+        return DataError(f"{found} with", hint=fewer)
 
 
 def batch_candidates(
