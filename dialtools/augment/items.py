@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import orjson
@@ -74,7 +75,8 @@ def items(
         marked: slots by record id that take the place of the records' own.
         tally: gets the messages of chats that are no turns.
     """
-    every = _items(options, policy, marked, tally)
+    longest = tag.longest if tag else sys.maxsize
+    every = _items(options, policy, marked, tally, longest=longest)
     while part := list(islice(every, BATCH)):
         if tag is not None:
             part = _tagged(part, tag)
@@ -83,14 +85,16 @@ def items(
 
 
 def _items(
-    options: AugmentOptions, policy: Policy, marked: Marked | None, tally: Tally
+    options: AugmentOptions, policy: Policy, marked: Marked | None, tally: Tally, *, longest: int
 ) -> Iterator[Item]:
     chunks = record_chunks(options.inputs, format=options.from_, policy=policy, shard=options.part)
     for chunk in chunks:
         for number, record in records(chunk, policy):
             where = Where(chunk.name, number)
             try:
-                yield from [_item(where, part, marked) for part, _ in as_turns(record, tally)]
+                made = [_item(where, part, marked) for part, _ in as_turns(record, tally)]
+                _check_lengths(made, longest)
+                yield from made
             except BadRecord as error:
                 policy.reject(where, str(error), record)
 
@@ -113,6 +117,13 @@ def _item(where: Where, record: Mapping[str, Any], marked: Marked | None) -> Ite
     return Item(where, _named(fields), [Turn(text, spans, {})], dialogue=False)
 
 
+def _check_lengths(made: list[Item], longest: int) -> None:
+    for turn in chain.from_iterable(item.turns for item in made):
+        if turn.spans is None and len(turn.text) > longest:
+            length = f"{len(turn.text):,} characters"
+            raise BadRecord(f"a text of {length}; the pipeline of --ner takes {longest:,}")
+
+
 def _named(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields with the id as text, as that of made records is: a table has one type."""
     name = identity_of(fields.get("id"), "id")
@@ -133,7 +144,7 @@ def _turn(turn: Any, text: str, number: int) -> Turn:
 
 def _tagged(part: list[Item], tag: Tagger) -> list[Item]:
     """Fill in the values of texts in which nobody has marked any."""
-    new = iter(tag([turn.text for item in part for turn in item.turns if turn.spans is None]))
+    new = iter(tag.tag([turn.text for item in part for turn in item.turns if turn.spans is None]))
 
     def marked(turn: Turn) -> Turn:
         return turn if turn.spans is not None else turn._replace(spans=next(new))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dialtools.augment.book import Book
 from dialtools.augment.options import RULES, AugmentOptions
@@ -22,7 +23,13 @@ if TYPE_CHECKING:
 BATCH = 256
 NOT_NEEDED = ("tagger", "parser", "lemmatizer", "attribute_ruler", "textcat")
 """Parts of a pipeline that find no entities, and take most of its time."""
-Tagger = Callable[[Sequence[str]], Iterable[list[Span]]]
+
+
+class Tagger(NamedTuple):
+    """What marks the values of texts, and the most characters that one may have."""
+
+    tag: Callable[[Sequence[str]], Iterable[list[Span]]]
+    longest: int
 
 
 def tagger(options: AugmentOptions, book: Book | None) -> Tagger | None:
@@ -38,7 +45,7 @@ def tagger(options: AugmentOptions, book: Book | None) -> Tagger | None:
         for doc in nlp.pipe(texts, batch_size=BATCH):
             yield apart(Span(e.start_char, e.end_char, e.label_) for e in doc.ents if e.label_)
 
-    return tag
+    return Tagger(tag, nlp.max_length)
 
 
 def _pipeline(name: str) -> Language:
@@ -70,6 +77,7 @@ def _rules(book: Book, language: str) -> Language:
         nlp = spacy.blank(language)
     except ImportError as error:
         raise ConfigError(f"--language {language}: {first_line(error)}") from None
+    nlp.max_length = sys.maxsize  # spaCy's bound is for models, which take memory for each word
     patterns = [
         {"label": label, "pattern": value}
         for label in book.types

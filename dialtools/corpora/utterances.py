@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dialtools.corpora.fields import BadRecord, json_kind
+from dialtools.shown import listed
 
 ANNOTATED = ("annot_utt", "answer_annotation")
 NAMES = {
@@ -85,6 +86,10 @@ def _span(slot: Any, text: str, where: str) -> Span:
     start, end = slot.get("start"), slot.get("end")
     end = slot.get("exclusive_end") if end is None else end
     label = slot.get("label", slot.get("slot"))
+    told = {"start": start, "end": end, "label": label}
+    if missing := [name for name, value in told.items() if value is None]:
+        there = listed(slot) or "no fields"
+        raise BadRecord(f"{where}: no {' and no '.join(missing)}; there are {there}")
     if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(text):
         raise BadRecord(
             f"{where}: {start!r} to {end!r} is no part of a text of {len(text)} characters"

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from dialtools.encoder.token_vectors import TokenVectors
     from dialtools.encoder.word_vectors import WordVectors
 
+MAKER = "dial-augment makes them"
+
 TEXT, TEMPLATE = f"text_{SUFFIX}", f"template_{SUFFIX}"
 
 
@@ -124,9 +126,9 @@ def _templates(path: str) -> list[str]:
     Raises:
         DataError: if there is none.
     """
-    records = (record for _, record in read_records([path], policy=Policy()))
+    records = (record for _, record in read_records([path], policy=Policy(maker=MAKER)))
     templates = (record.get("template") for record in records)
     distinct = dict.fromkeys(template for template in templates if isinstance(template, str))
     if not distinct:
-        raise DataError('no record has a "template"', where=path, hint="dial-augment makes them")
+        raise DataError('no record has a "template"', where=path, hint=MAKER)
     return list(distinct)

@@ -29,6 +29,8 @@ LENGTH_FILES = tuple(
 """Where sentence-transformers states max_seq_length, beside the weights."""
 USAGE = "config_sentence_transformers.json"
 """What sentence-transformers writes beside modules.json."""
+THEIRS = "sentence_transformers."
+"""How the types of its own modules begin."""
 STATIC = "StaticEmbedding"
 """What sentence-transformers calls a static encoder."""
 WORD_WEIGHTS = "WordWeights"
@@ -250,6 +252,9 @@ def read_modules(path: Path) -> dict[str, str]:
 def listed_modules(path: Path) -> list[tuple[str, str]]:
     """Return the modules in their order, each with its kind and folder; none without the file.
 
+    Only sentence-transformers' own are known by the end of their type: another Pooling, of code
+    that comes with the model, may be anything.
+
     Raises:
         ModelError: if it is no list of modules.
     """
@@ -267,7 +272,8 @@ def listed_modules(path: Path) -> list[tuple[str, str]]:
         kind = module.text("type")
         if kind is None:
             raise module.wrong("type", "a text", None)
-        modules.append((kind.rsplit(".", 1)[-1], module.path_within("path")))
+        name = kind.rsplit(".", 1)[-1] if kind.startswith(THEIRS) else kind
+        modules.append((name, module.path_within("path")))
     return modules
 
 

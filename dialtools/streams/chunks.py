@@ -356,11 +356,11 @@ def json_records(chunk: Chunk, policy: Policy) -> Numbered:
             if line.strip():
                 where = Where(chunk.name, number)
                 why = why_not_json(line, error)
-                policy.reject(where, why, line, hint_on(line, number, why))
+                policy.reject(where, why, line, hint_on(line, number, why, policy.maker))
             continue
         if type(record) is not dict:
             where = Where(chunk.name, number)
-            policy.reject(where, NO_OBJECT, line, hint_on(line, number, NO_OBJECT))
+            policy.reject(where, NO_OBJECT, line, hint_on(line, number, NO_OBJECT, policy.maker))
         elif len(line) >= deep and nesting.may_nest(line) and nesting.too_deep(record):
             nesting.reject(policy, Where(chunk.name, number), line)
         else:

@@ -34,12 +34,13 @@ JSON_AS_TEXT = (
 )
 
 
-def hint_on(line: bytes, number: int, why: str) -> str | None:
+def hint_on(line: bytes, number: int, why: str, maker: str | None = None) -> str | None:
     """Return what to do about a file with a line that is no JSON object, if that can be said.
 
     Args:
         number: of the line, from 1.
         why: it is none.
+        maker: what makes such files, where --from does not name their format.
     """
     if TRAILING in why and line.lstrip().startswith(b"{"):
         return SEVERAL
@@ -49,7 +50,7 @@ def hint_on(line: bytes, number: int, why: str) -> str | None:
         if line.strip().endswith((b"{", b"[", b",")):
             return WHOLE_DOCUMENT
         if b"\0" not in line and _is_utf8(line) and line.strip()[:1] not in b'{["':
-            return OTHER_LINES
+            return maker or OTHER_LINES
     return None if b"\0" in line or _is_utf8(line) else TO_UTF8
 
 

@@ -139,7 +139,9 @@ def _changed_inputs(
 def _change(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Return in words how an input differs from what it was, or nothing if it does not."""
     if "sha256" in before and "sha256" in now:
-        same = all(before.get(key) == now.get(key) for key in ("bytes", "sha256", "ended"))
+        if before["bytes"] != now["bytes"]:  # a digest may be one that another part tells
+            return f"{now['name']} was {before['bytes']:,} bytes, is {now['bytes']:,}"
+        same = all(before.get(key) == now.get(key) for key in ("sha256", "ended"))
         return "" if same else f"{now['name']} was {_size(before)}, is {_size(now)}"
     if before["name"] != now["name"]:
         return f"input was {before['name']}, is {now['name']}"

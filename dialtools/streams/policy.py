@@ -49,6 +49,7 @@ class Policy:
         skipped: records that could not be used.
         blank: lines of plain text that hold nothing, which are no records.
         tell: gets the line on a file that is left out as a whole.
+        maker: what makes files of this kind, where --from does not name their format.
     """
 
     def __init__(
@@ -57,9 +58,11 @@ class Policy:
         *,
         dry: bool = False,
         tell: Callable[[str], None] = lambda _: None,
+        maker: str | None = None,
     ) -> None:
         self.fails = on_error == "fail"
         self.tell = tell
+        self.maker = maker
         self.skipped = self.blank = 0
         word, _, file = on_error.partition("=")
         self.path = Path(file) if word == "quarantine" and not dry else None

@@ -134,7 +134,9 @@ def holds_vectors(path: str) -> bool:
             return True
         names = chunk.data.schema.names if chunk.columnar else None
         if names is None:
-            names = next((list(record) for _, record in records(chunk, Policy())), [SUFFIX])
+            names = next(
+                (list(record) for _, record in records(chunk, Policy(maker=MAKER))), [SUFFIX]
+            )
     return any(name.endswith(SUFFIX) for name in names)
 
 
@@ -211,7 +213,7 @@ def _with_columns(matrix_ND: np.ndarray, path: str, suffix: str) -> Embeddings:
     beside = f"{path}{suffix}"
     rows: list[dict[str, Any]] = []
     if Path(beside).exists():
-        rows = [record for _, record in read_records([beside], policy=Policy())]
+        rows = [record for _, record in read_records([beside], policy=Policy(maker=MAKER))]
         if len(rows) != len(matrix_ND):
             message = f"{counted(len(rows), 'row')} beside a matrix of {len(matrix_ND):,}"
             raise DataError(message, where=beside)
@@ -301,7 +303,7 @@ def _of_lines(chunks: Iterable[Chunk], path: str) -> Embeddings:
     """
     vectors: dict[str, list[np.ndarray]] = {}
     rows: list[dict[str, Any]] = []
-    numbered = chain.from_iterable(records(chunk, Policy()) for chunk in chunks)
+    numbered = chain.from_iterable(records(chunk, Policy(maker=MAKER)) for chunk in chunks)
     for number, record in numbered:
         names = [name for name in record if name.endswith(SUFFIX)]
         for name in names:

@@ -307,6 +307,12 @@ def test_a_dialogue_in_which_a_value_is_ambiguous_is_not_filled(run, turns: tupl
             1,
             "slots[0].label: expected a name without braces, got '{x}'",
         ),
+        (
+            (),
+            [{"text": "hi", "slots": [{"begin": 0, "end": 1, "type": "x"}]}],
+            1,
+            "slots[0]: no start and no label; there are begin, end, type",
+        ),
         ((), [{"text": 3}], 1, "text: expected a string, got a number"),
         ((), [{"words": "hi"}], 1, 'no "text"'),
         (("--ner", "no_such"), [{"text": "x"}], 1, "no spaCy pipeline 'no_such'"),

@@ -104,7 +104,7 @@ def test_a_wrong_value_is_repeated_to_its_fortieth_character():
 # modules, pooling, length
 
 TRANSFORMER = {"type": "sentence_transformers.models.Transformer", "path": "0"}
-POOLING = {"type": "their.own.Pooling", "path": "1_Pooling"}
+POOLING = {"type": "sentence_transformers.any.where.Pooling", "path": "1_Pooling"}
 
 
 def test_modules_are_known_by_the_end_of_their_type_and_64_at_most(tmp_path: Path):
@@ -115,6 +115,8 @@ def test_modules_are_known_by_the_end_of_their_type_and_64_at_most(tmp_path: Pat
         "Pooling": "",
     }
     assert len(read_modules(written(path, [{"type": str(i)} for i in range(64)]))) == 64
+    for theirs in ("custom_st.Transformer", "sentence_transformers_x.Pooling"):
+        assert list(read_modules(written(path, [{"type": theirs}]))) == [theirs]
     for value, says in (
         ([{"type": str(i)} for i in range(65)], "a list of 1 to 64 modules"),
         ([], "a list of 1 to 64 modules"),
@@ -139,6 +141,17 @@ def folder(tmp_path: Path) -> Path:
     )
     written(tmp_path / "0" / "sentence_xlnet_config.json", {"max_seq_length": 5})
     return tmp_path
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_module_of_a_models_own_code_is_not_taken_for_one_of_that_name(folder: Path, number: int):
+    modules = [TRANSFORMER, POOLING]
+    own = f"their_own.{modules[number]['type'].rsplit('.')[-1]}"
+    modules[number] = modules[number] | {"type": own}
+    written(folder / "modules.json", modules)
+    with pytest.raises(ModelError, match=f'"{own}": a module that is not known here'):
+        read_stated(folder)
+    assert read_stated(folder, pooling="mean").pooling is None
 
 
 def test_what_a_folder_states(folder: Path):

@@ -131,7 +131,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     ),
     "a module that is not known": (
         field("", [{"type": "x.Dense", "path": "2_Dense"}], file="modules.json"),
-        '"Dense": a module that is not known',
+        '"x.Dense": a module that is not known',
     ),
     "pooling that is a list": (field("", [], file=POOLING), "expected an object"),
     "pooling of a number": (field("pooling_mode_mean_tokens", 5, file=POOLING), "true or false"),

@@ -46,7 +46,7 @@ def test_options_and_facts_that_differ_are_told_each_and_free_ones_are_not():
 def test_inputs_are_compared_in_their_order_and_told_once():
     x, y, changed = read("x"), read("y", "b"), read("x", "c", 1234)
     assert told(job(inputs=[x, y]), job(inputs=[{**x, "name": "z"}, y])) == ([], [])
-    size = "x was 3 bytes (sha256 aaaaaaaa), is 1,234 bytes (sha256 cccccccc)"
+    size = "x was 3 bytes, is 1,234"
     assert told(job(inputs=[x, x]), job(inputs=[changed, changed])) == ([], [size])
     assert len(told(job(inputs=[x, y]), job(inputs=[y, x]))[1]) == 2
     for differs in (read("x", size=4), read("x", "b"), read("x", ended=False)):

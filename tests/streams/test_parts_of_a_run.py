@@ -32,6 +32,8 @@ from dialtools.streams.spans import Elsewhere, spans, within
 from dialtools.streams.tally import Tally
 from dialtools.streams.vectors import embedding_batch
 
+READ, LONGER = {"name": "x", "bytes": 3, "sha256": "1" * 64}, {"name": "x", "bytes": 4}
+
 
 def facts(number: int, of: int = 2, **changed: Any) -> dict[str, Any]:
     told = {"command": "dial-x", "options": {"lr": 1}, "inputs": [], "argv": [f"{number}/{of}"]}
@@ -66,6 +68,7 @@ def test_parts_in_any_order_are_one_run_that_tells_what_they_share():
         ([part(1), part(2, 3)], "2.jsonl: is of another run than 1.jsonl: of was 2, is 3"),
         ([part(1), part(2, options={"lr": 2})], "another run than 1.jsonl: --lr was 1, is 2"),
         ([part(1), part(2, command="y")], "another run than 1.jsonl: command was dial-x, is y"),
+        ([part(1, inputs=[READ]), part(2, inputs=[LONGER])], "than 1.jsonl: x was 3 bytes, is 4"),
     ],
 )
 def test_what_is_not_one_run_is_told(parts: list[Part], said: str):

@@ -24,6 +24,7 @@ from dialtools.streams.formats import COMPRESSED, FORMATS
 from dialtools.streams.policy import Policy
 
 SCORES = "dialtools.score/"
+MAKER = "dial-eval TASK ... -o FILE.jsonl writes them"
 KINDS: dict[type, str] = {list: "a list", dict: "an object"}
 LISTS: dict[str, tuple[type, ...]] = {
     "each": (list, dict),
@@ -235,16 +236,14 @@ def read_scores(paths: Sequence[str]) -> Iterator[Seed]:
     Raises:
         DataError: for a record that is none.
     """
-    for where, record in read_records(paths, policy=Policy()):
+    for where, record in read_records(paths, policy=Policy(maker=MAKER)):
         _check(where, record)
         yield Seed(where, _row(record), record)
 
 
 def _check(where: Any, record: Mapping[str, Any]) -> None:
     if not str(record.get("schema", "")).startswith(SCORES):
-        raise DataError(
-            "no score record", where=where, hint="dial-eval TASK ... -o FILE.jsonl writes them"
-        )
+        raise DataError("no score record", where=where, hint=MAKER)
     for name in Row._fields:
         if not isinstance(record.get(name), str):
             raise DataError(f"{name}: expected a text", where=where)
