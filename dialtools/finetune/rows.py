@@ -52,6 +52,12 @@ def read_rows(
         kinds = list(zip(tested(records), records, strict=True))
         return Rows([row for test, row in kinds if not test], [row for test, row in kinds if test])
 
+    return _of_splits(options, examples, policy)
+
+
+def _of_splits(options: FinetuneOptions, examples: Examples, policy: Policy) -> Rows:
+    """Return the rows that the field of splits tells apart."""
+
     def with_split(record: Record) -> list[Record]:
         found = list(examples(record))
         for row in found:
