@@ -28,9 +28,10 @@ count as two examples, so with ten or more the log hardly matters
 (docs/results/labels.md).
 
 How near is near enough is set by --min-cosine, or by labelled validation rows
-(--validation). Rows are assigned as they arrive, so you can follow a growing
-log. Input, examples and router must come from the same model; this is checked
-for files that record their model.
+(--validation). Rows are assigned as they arrive. To follow a growing log, let
+dial-embed answer line by line (--shard-rows 1). Input, examples and router
+must come from the same model; this is checked for files that record their
+model.
 
 Thresholds from validation rows:
 

@@ -35,11 +35,14 @@ def rows_by_split(values: Iterable[Any]) -> dict[str, list[int]]:
     return rows
 
 
-def rows_of_split(splits: Splits, name: str, *, column: str, where: object) -> Sequence[int]:
+def rows_of_split(
+    splits: Splits, name: str, *, column: str, where: object, flag: str | None = None
+) -> Sequence[int]:
     """Return the rows of one split.
 
     Args:
         column, where: the name of the split column, and of the file, for the message.
+        flag: the option that names another split.
 
     Raises:
         DataError: if there are none, naming the splits that there are.
@@ -49,7 +52,7 @@ def rows_of_split(splits: Splits, name: str, *, column: str, where: object) -> S
         raise DataError(
             f"no row has {column} = {quoted(name)}; there are {listed(known)}",
             where=where,
-            hint=nearest(name, known),
+            hint=nearest(name, known) or (flag and f"{flag} names another"),
         )
     return splits[name]
 

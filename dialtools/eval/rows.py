@@ -82,17 +82,19 @@ def _parts_of_splits(options: ThreePartOptions) -> Parts[Embeddings]:
     source = read_embeddings(options.files, limit=options.limit)
     by_split = _splits(source, options)
 
-    def rows(name: str) -> Embeddings:
-        return take(
-            source, splits.rows_of_split(by_split, name, column=options.split, where=source.name)
-        )
+    def rows(name: str, flag: str) -> Embeddings:
+        where, column = source.name, options.split
+        own = splits.rows_of_split(by_split, name, column=column, where=where, flag=flag)
+        return take(source, own)
 
-    taken = (options.train_split, options.test_split)
-    train, test = (rows(name) for name in taken)
+    train = rows(options.train_split, "--train-split")
+    test = rows(options.test_split, "--test-split")
     if options.validation:
         return Parts(train, _validation_file(options), test)
+    taken = (options.train_split, options.test_split)
     name = splits.validation_split(by_split, options.validation_split, taken=taken)
-    return Parts(train, rows(name) if name else take(train, []), test)
+    held = rows(name, "--validation-split") if name else take(train, [])
+    return Parts(train, held, test)
 
 
 def _splits(source: Embeddings, options: ThreePartOptions) -> splits.Splits:

@@ -52,6 +52,12 @@ def read_rows(
         kinds = list(zip(tested(records), records, strict=True))
         return Rows([row for test, row in kinds if not test], [row for test, row in kinds if test])
 
+    return _of_splits(options, examples, policy)
+
+
+def _of_splits(options: FinetuneOptions, examples: Examples, policy: Policy) -> Rows:
+    """Return the rows that the field of splits tells apart."""
+
     def with_split(record: Record) -> list[Record]:
         found = list(examples(record))
         for row in found:
@@ -61,12 +67,14 @@ def read_rows(
     records = _records(options.inputs, options, with_split, policy)
     by_split = splits.rows_by_split(fields[options.split] for _, fields in records)
 
-    def part(name: str) -> list[Record]:
-        where = ", ".join(options.inputs)
-        rows = splits.rows_of_split(by_split, name, column=options.split, where=where)
+    def part(name: str, flag: str) -> list[Record]:
+        where, column = ", ".join(options.inputs), options.split
+        rows = splits.rows_of_split(by_split, name, column=column, where=where, flag=flag)
         return [records[row] for row in rows]
 
-    return Rows(part(options.train_split), part(options.test_split))
+    return Rows(
+        part(options.train_split, "--train-split"), part(options.test_split, "--test-split")
+    )
 
 
 def _records(

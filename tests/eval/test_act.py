@@ -152,6 +152,18 @@ def test_a_target_that_the_embedded_fields_rule_out_is_refused(
     )
 
 
+def test_vectors_of_several_fields_are_refused_as_such_not_for_what_is_visible(
+    command: Command, tmp_path: Path
+):
+    apart = {"history_embedding": [1.0, 0.0], "response_embedding": [0.0, 1.0]}
+    made = [{"labels": [part], "split": part} | apart for part in ("train", "val", "test")]
+    path = write(tmp_path / "two.jsonl", made)
+    for target in ("next", "current"):
+        said = command("act", path, "--target", target, *QUICK, code=1).stderr
+        assert "no vectors 'embedding'; there are history_embedding, response_embedding" in said
+        assert "dial-embed --field NAME" in said
+
+
 def test_scores_are_those_of_scikit_learn_on_what_the_layer_predicts(
     rows: list[Record], tmp_path: Path
 ):

@@ -141,6 +141,7 @@ def test_a_hidden_layer_learns_what_a_linear_one_cannot(evaluate: Evaluate, tmp_
         ({"kind": "a"}, ("--label", "kind"), "one class to learn, 'a': nothing to tell apart"),
         ({"kind": None}, ("--label", "kind"), "row 1 has no kind"),
         ({"split": "train"}, ("--label", "kind"), "no row has split = 'test'"),
+        ({"split": "train"}, ("--label", "kind"), "--test-split names another"),
     ],
 )
 def test_what_cannot_be_learnt_from_is_said_in_one_line(

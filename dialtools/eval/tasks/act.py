@@ -177,10 +177,11 @@ def _places(part: Embeddings) -> list[tuple[str, int]]:
 
 def _check_visible(part: Embeddings, options: ActOptions) -> None:
     """Refuse a target that what was embedded rules out: the response has the labels."""
-    embedded = {name for field in part.fields for name in field.split("+")}
+    # of several fields there are several vectors: `matrix` refuses these
+    embedded = part.fields[0].split("+") if len(part.fields) == 1 else []
     if options.target == "next" and "response" in embedded:
         raise ConfigError(
-            f"its vectors are of {'+'.join(part.fields)}: the turn that has the acts is visible",
+            f"its vectors are of {part.fields[0]}: the turn that has the acts is visible",
             where=part.name,
             hint="--target current, or embed the history alone",
         )
