@@ -145,8 +145,6 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         chosen = [f"--{name}" for name in ("annotate", "summary", "top") if getattr(self, name)]
         if len(chosen) > 1:
             raise ConfigError(f"{' and '.join(chosen)} are runs of their own")
-        if self.counts == "-" and (not self.inputs or "-" in self.inputs):
-            raise ConfigError("--counts and the records cannot both be stdin")
         of_the_whole = {
             "--summary is of all that is counted, of which no part knows": self.summary,
             "--annotate weighs by all counts, so give them: --counts FILE": (

@@ -74,8 +74,6 @@ class MineOptions(InputOptions, OutputOptions, RunOptions):
                 "--embeddings FILE is needed",
                 hint="dial-embed --field context,response makes it of the pairs",
             )
-        if "-" in self.embeddings and "-" in self.files:
-            raise ConfigError("--embeddings and the pairs cannot both be stdin")
         if self.range_max is not None and self.range_max <= self.range_min:
             raise ConfigError("--range-max must be above --range-min")
         least, most = self.min_score, self.max_score
