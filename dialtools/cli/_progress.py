@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from dialtools.shown import duration, printable
+from dialtools.streams.tally import counted
 
 FIRST_GAP = 10.0
 """Seconds to the first line; each gap is twice the last: a log of a long night stays short."""
@@ -53,8 +54,8 @@ class Pace:
         return (self.done - self.skipped) / max(elapsed, 1e-9)
 
     def __str__(self) -> str:
-        total = f" of {self.total:,}" if self.total else ""
-        return f"{self.done:,}{total} {self.unit}"
+        before = f"{self.done:,} of " if self.total else ""
+        return before + counted(self.total or self.done, self.unit.removesuffix("s"))
 
 
 class Heartbeat:

@@ -80,7 +80,8 @@ class MineOptions(InputOptions, OutputOptions, RunOptions):
         if least is not None and most is not None and least > most:
             raise ConfigError("--max-score must be --min-score or above")
         if self.ranks > MOST_RANKS:
-            raise ConfigError(f"{self.ranks:,} nearest of each pair, {MOST_RANKS:,} at most")
+            told = f"--range-max is {self.ranks:,} nearest of each pair, {MOST_RANKS:,} at most"
+            raise ConfigError(told, hint="unless given, --range-min + 10 x --num-negatives")
 
     @property
     def ranks(self) -> int:

@@ -26,12 +26,13 @@ def test_slow_pieces_are_told_by_their_time_and_what_was_done_before_is_no_speed
     for clock.now, pieces in ((5, 0), (60, 1), (300, 1)):
         beat.advance(pieces, accuracy="33.0")
     fast = Heartbeat(told.append, Pace(None, "pairs"))
-    for clock.now, pieces in ((320, 0), (400, 10_000)):
+    for clock.now, pieces in ((320, 0), (350, 1), (400, 9_999)):
         fast.advance(pieces)
     assert told == [
         "9 of 20 runs (60 s each, 11 min left, accuracy 33.0)",
         "10 of 20 runs (2 min each, 25 min left, accuracy 33.0)",
         "0 pairs (0/s)",
+        "1 pair (50 s each)",
         "10,000 pairs (100/s)",
     ]
 
