@@ -104,6 +104,9 @@ def _settle(config: Any) -> None:
     config.use_cache = False  # decoders would keep keys and values of every batch
     config.return_dict, config.output_attentions = True, False
     config.chunk_size_feed_forward = 0  # batches are no multiples of it
+    if getattr(config, "attention_type", None) == "block_sparse":
+        # BigBird's, which its first short text would change for all that follow
+        config.attention_type = "original_full"
     if config._attn_implementation not in ATTENTIONS:
         config._attn_implementation = None
 

@@ -702,6 +702,22 @@ def test_models_that_feel_padding_are_given_none(small, tmp_path: Path, kind: st
     assert encoder.feels_padding and not small.feels_padding
 
 
+def test_what_bigbird_makes_of_a_long_text_is_the_same_wherever_it_is_loaded(small, tmp_path: Path):
+    import transformers as t
+
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    sizes |= {"vocab_size": len(small.tokenizer), "max_position_embeddings": 300, "block_size": 16}
+    t.BigBirdModel(t.BigBirdConfig(**sizes, intermediate_size=32)).save_pretrained(tmp_path / "m")
+    small.tokenizer.save_pretrained(tmp_path / "m")
+    encoder = load_encoder(str(tmp_path / "m"), max_length=300).eval()
+    encoder.backbone.save_pretrained(tmp_path / "saved")
+    again = t.BigBirdModel.from_pretrained(tmp_path / "saved").eval()
+    ids = torch.arange(256)[None] % 50
+    with torch.no_grad():
+        theirs = again(input_ids=ids).last_hidden_state
+        torch.testing.assert_close(encoder.tokens(ids, torch.ones_like(ids)), theirs)
+
+
 def test_the_stated_length_never_exceeds_what_the_backbone_can(minilm):
     assert load_encoder(minilm, max_length=9999).max_length == 512
     assert SimpleNamespace(**vars(load_encoder(minilm))).max_length == 256
