@@ -78,7 +78,8 @@ def load_pretrained(folder: Path, *, trust_remote_code: bool) -> tuple[Any, Any]
         raise
     except Exception as error:  # transformers raises whatever its files raise
         message = f"not a model that transformers can load: {first_line(error)}"
-        raise ModelError(message, where=folder) from None
+        hint = "--trust-remote-code runs it" if "custom code" in message else None
+        raise ModelError(message, where=folder, hint=hint) from None
     _drop_missing_pooler(backbone, report["missing_keys"])
     _refuse_misfit(backbone, report, held, folder)
     _take_in(backbone)
