@@ -687,6 +687,15 @@ def test_any_family_of_backbone_encodes_and_pads_on_its_side(small, family):
     np.testing.assert_allclose(together, alone, atol=1e-5)
 
 
+@pytest.mark.parametrize("pooling", ["mean", "cls", "max"])
+def test_a_text_without_a_token_is_zeros(small, pooling: str):
+    encoder = Encoder(small.backbone, small.tokenizer, pooling=pooling, max_length=32)
+    one, none = np.array([3, 4], np.int32), np.array([], np.int32)
+    found = encode(encoder, [none, one, none], batch_tokens=64)
+    assert not found[::2].any() and found[1].any()
+    assert not encode(encoder, [none], batch_tokens=64).any()
+
+
 @pytest.mark.parametrize("kind", ["FNet", "ConvBert"])
 def test_models_that_feel_padding_are_given_none(small, tmp_path: Path, kind: str):
     import transformers as t
