@@ -33,7 +33,8 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         choices=STEPS,
         parse=subset_of(STEPS),
         help="differences between texts that do not count: case, punct (punctuation), "
-        "digits (a number becomes 0), space (runs of blanks, and those at the ends)",
+        "digits (a number becomes 0), form (a letter and its accent in one character or two), "
+        "space (runs of blanks, and those at the ends)",
         not_with="merge",
     )
     unit: str = option(
