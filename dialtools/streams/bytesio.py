@@ -97,7 +97,7 @@ def files_below(folder: Path, above: tuple[str, ...] = ()) -> Generator[Path]:
         for path in sorted(folder.iterdir()):
             if path.exists() and not path.is_file() and not path.is_dir():
                 hint = "a pipe or a device is read if it is named itself"
-                raise DataError("is no file", where=own_name(path), hint=hint)
+                raise DataError("is no file", where=own_name(str(path)), hint=hint)
             yield from files_below(path, inside) if path.is_dir() else (path,)
 
 
