@@ -247,5 +247,3 @@ class DriftOptions(FindOptions, RowOptions, TableOutputOptions, RunOptions):
         if len(self.inputs) != 2:
             hint = "e.g. dialtools drift before.parquet after.parquet"
             raise ConfigError("name two embedding files, OLD and NEW", hint=hint)
-        if self.inputs == ("-", "-"):
-            raise ConfigError("OLD and NEW cannot both be stdin")

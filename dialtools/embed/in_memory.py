@@ -33,7 +33,8 @@ def open_model(
         field, of the length that they have.
     """
     device, precision = settled_device(options)
-    encoder = load_encoder(str(path), max_length=max_length).eval()
+    trust = options.trust_remote_code
+    encoder = load_encoder(str(path), max_length=max_length, trust_remote_code=trust).eval()
     encoder = placed(encoder, device, precision)
     settings = Settings(
         max_length=encoder.max_length,

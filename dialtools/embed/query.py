@@ -25,7 +25,7 @@ ALIKE = (
     *("float16-round", "transform"),
 )
 """Options of dial-embed that change a text's vector."""
-ENGINE = ("device", "precision", "threads", "batch-tokens")
+ENGINE = ("device", "precision", "threads", "batch-tokens", "trust-remote-code")
 TEMPLATES = ("templates", "own-templates")
 
 
@@ -41,7 +41,7 @@ def query_vectors(
 
     Args:
         made: what the file tells of its making.
-        engine: where the encoder runs.
+        engine: where the encoder runs, and whether with code of its own.
         model: in place of the file's own.
         transform: moves the texts alone, to where their responses lie.
 

@@ -82,7 +82,8 @@ class Embedding:
         kind = kind_of(options.transform)
         changed = {KIND: kind} if kind else {}
         sided = {ONE_SIDED: True} if kind == TO_RESPONSE else {}
-        scaled = {"normalize": True} if options.templates or options.own_templates else {}
+        templates = options.templates or options.own_templates
+        scaled = {"normalize": options.compress is None} if templates else {}  # mixtures are not
         self.space = model.space() | changed | sided | scaled
         self.own = OwnShards(model, options, policy, advance)
         self.embedder = self.own.embedder

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from dialtools.encoder.sidefile import SideFile
+from dialtools.encoder.stated import read_modules
 from dialtools.streams.provenance import digest
 
 SUFFIXES = (".safetensors", ".bin")
 TOKENIZER = ("tokenizer*", "vocab.*", "merges.txt", "*.model")
-BESIDE = ("config.json", "modules.json", "sentence_*_config.json", *TOKENIZER, "*/config.json")
+BESIDE = ("config.json", "modules.json", "sentence_*_config.json", *TOKENIZER)
 """What else decides what a text's vector is: tokens, how many at most, pooling."""
 WEIGHTS = ("*.safetensors", "*.bin", "*/*.safetensors")
 """Weights in one file or in parts, and those of modules."""
@@ -19,9 +20,13 @@ FILES = ("*.safetensors", "*.bin", *BESIDE)
 
 
 def content(model: Path) -> str:
-    """Return digests of the files of a model, in one line.
+    """Return digests of the files of a model and its modules, in one line.
 
+    Those of its encoder are called by their own names, also if it lies in a folder of the model's.
     Of a file of word vectors its own.
+
+    Raises:
+        ModelError: if its list of modules is damaged.
     """
     if model.is_file():
         return f"{model.name}:{digest(model)[:8]}"
@@ -29,7 +34,11 @@ def content(model: Path) -> str:
 
 
 def of_tokenizer(model: Path) -> str:
-    """Return digests of the files that decide a model's tokens: of tokenizer.json alone, if any."""
+    """Return digests of the files that decide a model's tokens: of tokenizer.json alone, if any.
+
+    Args:
+        model: the folder of its encoder.
+    """
     whole = "tokenizer.json"
     return _digests(model, (whole,) if (model / whole).is_file() else TOKENIZER)
 
@@ -45,8 +54,12 @@ def beside_weights(model: Path) -> str:
 
 
 def _digests(model: Path, patterns: Iterable[str]) -> str:
-    files = sorted({file for pattern in patterns for file in model.glob(pattern)})
-    return " ".join(f"{file.relative_to(model)}:{digest(file)[:8]}" for file in files)
+    inner = list(read_modules(model / "modules.json").values())
+    encoder = model / next(iter(inner), "")
+    folders = [model, *(model / name for name in inner)]
+    files = sorted({file for at in folders for glob in patterns for file in at.glob(glob)})
+    names = (file.relative_to(encoder if encoder in file.parents else model) for file in files)
+    return " ".join(f"{n}:{digest(f)[:8]}" for n, f in zip(names, files, strict=True))
 
 
 def descends(model: Path, start: Path, described: str) -> bool:
@@ -85,5 +98,6 @@ def _origin(told: SideFile) -> Any:
 
 
 def _weights(described: str) -> list[str]:
-    """Return the files of weights among those that `content` describes."""
-    return [word for word in described.split() if word.partition(":")[0].endswith(SUFFIXES)]
+    """Return the files of an encoder's weights among those that `content` describes."""
+    names = ((word, word.partition(":")[0]) for word in described.split())
+    return [word for word, name in names if name.endswith(SUFFIXES) and "/" not in name]

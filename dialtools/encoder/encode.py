@@ -37,12 +37,12 @@ def encode(
         advance: called with the number of sequences after each batch.
 
     Returns:
-        (N, D) float32, in the order of the sequences.
+        (N, D) float32, in the order of the sequences; zeros for one without a token.
 
     Raises:
         ModelError: if a single sequence does not fit into a GPU's memory.
     """
-    vectors_ND = np.empty((len(sequences), encoder.dimension), np.float32)
+    vectors_ND = np.zeros((len(sequences), encoder.dimension), np.float32)
     was_training = encoder.training
     encoder.eval()
     if any(parameter.dtype == torch.bfloat16 for parameter in encoder.parameters()):
@@ -65,7 +65,9 @@ def _begun(
     """Begin batch after batch; yield the rows of each, and what waits for their vectors."""
     lengths = np.fromiter((len(s) for s in sequences), np.int64, len(sequences))
     alike = encoder.feels_padding
-    batches = token_batches(lengths, max_tokens=batch_tokens, alike=alike)[::-1]
+    some = np.flatnonzero(lengths)
+    cut = token_batches(lengths[some], max_tokens=batch_tokens, alike=alike)
+    batches = [some[rows] for rows in cut[::-1]]
     while batches:
         rows = batches.pop()
         arrival = _arrival(encoder, [sequences[row] for row in rows])

@@ -54,13 +54,6 @@ class BatchOptions:
 
 
 @dataclass
-class PieceOptions(DeviceOptions, BatchOptions):
-    """Of a job whose pieces stand each for itself: it may go on on another device."""
-
-    device: str = restated(DeviceOptions, "device", how=True)
-
-
-@dataclass
 class RemoteCodeOptions:
     """Whether a model may bring code of its own."""
 
@@ -69,3 +62,10 @@ class RemoteCodeOptions:
         group="Engine",
         help="run Python code that comes with the model",
     )
+
+
+@dataclass
+class PieceOptions(RemoteCodeOptions, DeviceOptions, BatchOptions):
+    """Of a job whose pieces stand each for itself: it may go on on another device."""
+
+    device: str = restated(DeviceOptions, "device", how=True)

@@ -78,7 +78,8 @@ def load_pretrained(folder: Path, *, trust_remote_code: bool) -> tuple[Any, Any]
         raise
     except Exception as error:  # transformers raises whatever its files raise
         message = f"not a model that transformers can load: {first_line(error)}"
-        raise ModelError(message, where=folder) from None
+        hint = "--trust-remote-code runs it" if "custom code" in message else None
+        raise ModelError(message, where=folder, hint=hint) from None
     _drop_missing_pooler(backbone, report["missing_keys"])
     _refuse_misfit(backbone, report, held, folder)
     _take_in(backbone)
@@ -104,6 +105,9 @@ def _settle(config: Any) -> None:
     config.use_cache = False  # decoders would keep keys and values of every batch
     config.return_dict, config.output_attentions = True, False
     config.chunk_size_feed_forward = 0  # batches are no multiples of it
+    if getattr(config, "attention_type", None) == "block_sparse":
+        # BigBird's, which its first short text would change for all that follow
+        config.attention_type = "original_full"
     if config._attn_implementation not in ATTENTIONS:
         config._attn_implementation = None
 

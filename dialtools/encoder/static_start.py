@@ -69,7 +69,7 @@ def _word_tokenizer(words: dict[str, int]) -> Any:
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    known = {word: number + 1 for word, number in words.items() if word != UNKNOWN}
+    known = {word: number + 1 for word, number in words.items()}
     tokenizer = Tokenizer(models.WordLevel({UNKNOWN: 0, **known}, unk_token=UNKNOWN))
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.Split(

@@ -79,10 +79,13 @@ class WordVectors:
     def load(cls, path: str) -> WordVectors:
         """Read `word number number ...` a line; a first line of two numbers is a header.
 
+        Of a word that stands there in capitals alone, the first spelling counts.
+
         Raises:
             ModelError: if it is not such a file, naming the line.
         """
         words: dict[str, int] = {}
+        capitals: set[str] = set()
         rows: list[np.ndarray] = []
         width = 0
         with open_input(path) as stream:
@@ -93,14 +96,18 @@ class WordVectors:
                 width = width or len(fields) - 1
                 word, row_D = _word(fields, width)
                 if not word:
-                    raise ModelError(
-                        f"line {number}: expected a word and {width or 'its'} numbers",
-                        where=path,
-                        hint="a model is a directory, or a text file of word vectors",
-                    )
-                if word not in words:
-                    words[word] = len(rows)
+                    message = f"line {number}: expected a word and {width or 'its'} numbers"
+                    hint = "a model is a directory, or a text file of word vectors"
+                    raise ModelError(message, where=path, hint=hint)
+                lower = word.lower()
+                if lower not in words:
+                    words[lower] = len(rows)
                     rows.append(row_D)
+                    if word != lower:
+                        capitals.add(lower)
+                elif word in capitals:
+                    capitals.remove(word)
+                    rows[words[word]] = row_D
         if not rows:
             raise ModelError("holds no word vectors", where=path)
         return cls(words, np.stack(rows))

@@ -7,7 +7,7 @@ from typing import Any
 
 from dialtools.corpora.options import AnyRecordOptions
 from dialtools.encoder.catalog import POOLINGS
-from dialtools.encoder.options import PieceOptions, RemoteCodeOptions
+from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option, restated
 from dialtools.streams.options import TAKEN_UP, InputOptions, ResumeOptions, RowLimitOptions
@@ -22,7 +22,7 @@ from dialtools.values import (
 
 
 @dataclass
-class FinetuneOptions(RemoteCodeOptions, PieceOptions, RowLimitOptions, RunOptions):
+class FinetuneOptions(PieceOptions, RowLimitOptions, RunOptions):
     """What is fine-tuned, on how few rows, and when it is compared."""
 
     inputs: tuple[str, ...] = argument(

@@ -59,7 +59,7 @@ def _hard_rows(offsets: np.ndarray, data: np.ndarray, steps: Sequence[str]) -> n
 
     Those with a hard byte, with a blank beside another, or with a blank at an end.
     """
-    if set(steps) <= {"case", "space"}:
+    if set(steps) <= {"case", "form", "space"}:
         hard = data.view(np.int8) < BLANK  # controls and, negative here, all that is not ASCII
     else:
         hard = _hard_bytes(tuple(steps))[data]

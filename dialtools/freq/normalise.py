@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from unicodedata import category
+from unicodedata import normalize as unicode_form
 
 
 class _Unpunctuated(dict[int, int | None]):
@@ -25,12 +26,16 @@ STEPS: dict[str, Callable[[str], str]] = {
     "case": str.lower,
     "punct": lambda text: text.translate(_UNPUNCTUATED),
     "digits": partial(re.compile(r"\d+").sub, "0"),
+    "form": partial(unicode_form, "NFC"),
     "space": lambda text: " ".join(text.split()),
 }
 """The steps of --ignore, in the order in which they are applied: twice is no more than once."""
 
-AS_WMDC = ("case", "space")
-"""Case and blanks do not matter, punctuation does: "yes." and "yes" are two (WMDC table 5)."""
+AS_WMDC = ("case", "form", "space")
+"""Case and blanks do not matter, punctuation does: "yes." and "yes" are two (WMDC table 5).
+
+Nor does whether a letter and its accent are one character, which nobody sees.
+"""
 
 
 def normalise(text: str, steps: Sequence[str]) -> str:

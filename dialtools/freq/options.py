@@ -33,7 +33,8 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         choices=STEPS,
         parse=subset_of(STEPS),
         help="differences between texts that do not count: case, punct (punctuation), "
-        "digits (a number becomes 0), space (runs of blanks, and those at the ends)",
+        "digits (a number becomes 0), form (a letter and its accent in one character or two), "
+        "space (runs of blanks, and those at the ends)",
         not_with="merge",
     )
     unit: str = option(
@@ -145,8 +146,6 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         chosen = [f"--{name}" for name in ("annotate", "summary", "top") if getattr(self, name)]
         if len(chosen) > 1:
             raise ConfigError(f"{' and '.join(chosen)} are runs of their own")
-        if self.counts == "-" and (not self.inputs or "-" in self.inputs):
-            raise ConfigError("--counts and the records cannot both be stdin")
         of_the_whole = {
             "--summary is of all that is counted, of which no part knows": self.summary,
             "--annotate weighs by all counts, so give them: --counts FILE": (

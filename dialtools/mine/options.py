@@ -74,15 +74,14 @@ class MineOptions(InputOptions, OutputOptions, RunOptions):
                 "--embeddings FILE is needed",
                 hint="dial-embed --field context,response makes it of the pairs",
             )
-        if "-" in self.embeddings and "-" in self.files:
-            raise ConfigError("--embeddings and the pairs cannot both be stdin")
         if self.range_max is not None and self.range_max <= self.range_min:
             raise ConfigError("--range-max must be above --range-min")
         least, most = self.min_score, self.max_score
         if least is not None and most is not None and least > most:
             raise ConfigError("--max-score must be --min-score or above")
         if self.ranks > MOST_RANKS:
-            raise ConfigError(f"{self.ranks:,} nearest of each pair, {MOST_RANKS:,} at most")
+            told = f"--range-max is {self.ranks:,} nearest of each pair, {MOST_RANKS:,} at most"
+            raise ConfigError(told, hint="unless given, --range-min + 10 x --num-negatives")
 
     @property
     def ranks(self) -> int:

@@ -92,8 +92,6 @@ class NeighborOptions(OutputOptions, RunOptions):
             raise ConfigError("--vectors names two at most: to search with, and to search among")
         if len(self.inputs) > 2:
             raise ConfigError("two files at most: QUERIES and INDEX", hint="a folder is one")
-        if self.inputs.count("-") > 1:
-            raise ConfigError("QUERIES and INDEX cannot both be stdin")
         if self.crosses and self.inputs in ((), ("-",)):
             raise ConfigError("vectors of two names are searched in a named file, not in stdin")
         if self.groups:

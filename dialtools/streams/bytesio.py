@@ -90,10 +90,14 @@ def files_below(folder: Path, above: tuple[str, ...] = ()) -> Generator[Path]:
 
     Raises:
         OSError: if a folder cannot be read.
+        DataError: if something in it is neither file nor folder: a pipe may wait for ever.
     """
     inside = (*above, os.path.realpath(folder))
     if inside[-1] not in above:
         for path in sorted(folder.iterdir()):
+            if path.exists() and not path.is_file() and not path.is_dir():
+                hint = "a pipe or a device is read if it is named itself"
+                raise DataError("is no file", where=own_name(str(path)), hint=hint)
             yield from files_below(path, inside) if path.is_dir() else (path,)
 
 

@@ -179,8 +179,8 @@ def _tokenizer(options: TrainOptions) -> str:
     if (file := Path(options.model)).is_file():
         return digest(file)
     folder = model_folder(options.model)
-    lower_case = read_stated(folder, pooling=options.pooling).lower_case
-    return of_tokenizer(folder) + " lower" * lower_case
+    stated = read_stated(folder, pooling=options.pooling)
+    return of_tokenizer(stated.transformer) + " lower" * stated.lower_case
 
 
 def _serves(place: Path, *, shared: bool, on_error: str) -> bool:

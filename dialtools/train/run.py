@@ -23,6 +23,7 @@ import orjson
 
 from dialtools.encoder.descent import content
 from dialtools.encoder.device import settled_precision
+from dialtools.encoder.folder import model_folder
 from dialtools.errors import ModelError
 from dialtools.streams.job import Job
 from dialtools.streams.provenance import Inputs
@@ -63,8 +64,9 @@ def job_of(options: TrainOptions) -> Job:
     The precision is the one that `auto` comes to on this machine.
     """
     settled = replace(options, precision=settled_precision(options))
-    start = Path(options.model or "")
-    facts = {"start": content(start)} if options.model and start.exists() else {}
+    facts = {}
+    if name := options.model:
+        facts["start"] = content(Path(name) if Path(name).is_file() else model_folder(name))
     inputs = Inputs(options.inputs)
     return Job("dial-train", settled, inputs, facts, makes=MAKES, directory=True)
 

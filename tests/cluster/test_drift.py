@@ -186,7 +186,7 @@ def test_a_seed_gives_the_same_bytes(drift: Run):
     ("arguments", "new", "code", "told"),
     [
         (["old.jsonl", "-", "x"], JUNE, 2, "name two embedding files, OLD and NEW"),
-        (["-", "-"], JUNE, 2, "cannot both be stdin"),
+        (["-", "-"], JUNE, 2, "stdin can be read once"),
         ([], [{"embedding": [1.0, 0.0]}], 1, "new.jsonl: its vectors have 2 dimensions, those of"),
         (["--clusters", 999], JUNE, 1, "too few for --clusters 999"),
     ],

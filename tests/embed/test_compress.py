@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from dialtools.encoder.alignment import alignment_layer, save_alignment
+from dialtools.streams.making import making
 from dialtools.streams.vector_files import read_embeddings
 from dialtools.streams.vectors import Embeddings
 
@@ -70,12 +71,11 @@ def test_the_mixture_by_hand(
     both = embed("--own-templates")
     np.testing.assert_allclose(both.vector("text_embedding"), u, atol=1e-6)
     np.testing.assert_allclose(both.vector("template_embedding"), t, atol=1e-6)
+    assert making(both.metadata)["normalize"] is True
     for share in (0, 0.2, 1):
-        np.testing.assert_allclose(
-            embed("--own-templates", "--compress", share).matrix,
-            share * t + (1 - share) * u,
-            atol=1e-6,
-        )
+        mixed = embed("--own-templates", "--compress", share)
+        np.testing.assert_allclose(mixed.matrix, share * t + (1 - share) * u, atol=1e-6)
+        assert making(mixed.metadata)["normalize"] is False  # they are not of length 1
 
 
 def test_a_dry_run_of_templates_tells_and_refuses_what_a_run_does(scripts, model, tmp_path):

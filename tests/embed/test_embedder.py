@@ -904,11 +904,13 @@ def test_a_model_has_the_settings_of_the_options_and_else_its_own(
     asked = {"pooling": None, "max_length": None, "trust_remote_code": False}
     assert told == [(folder, asked), (folder, asked | {"pooling": "cls", "max_length": 9})]
     told.clear()
-    pieces = SimpleNamespace(device="auto", precision="float32", batch_tokens=7)
+    pieces = SimpleNamespace(
+        device="auto", precision="float32", batch_tokens=7, trust_remote_code=True
+    )
     opened = in_memory.open_model(tmp_path, pieces, max_length=3)
     assert opened.args[0] is replaced and opened.args[1].center is A
     assert replace(opened.args[1], center=None) == Settings(5, False, 7, "float32", False)
-    assert told.pop() == (folder, {"max_length": 3})
+    assert told.pop() == (folder, {"max_length": 3, "trust_remote_code": True})
     pieces.batch_tokens = None
     assert in_memory.open_model(tmp_path, pieces, max_length=3).args[1].batch_tokens == 8
 

@@ -405,6 +405,25 @@ def test_a_model_descends_from_the_weights_that_it_tells_or_from_the_same_nothin
     assert descends(model("of a model", fresh(3, [], 8, model="m")), start, described)
 
 
+def test_an_encoder_in_a_folder_of_a_model_is_what_a_model_descends_from(tmp_path: Path):
+    start, modules = tmp_path / "start", ("0_Transformer", "1_Pooling", "2_Dense")
+    for name in (*modules, "onnx"):
+        (start / name).mkdir(parents=True)
+        (start / name / "model.safetensors").write_text(name)
+    listed = [{"type": name[2:], "path": name} for name in modules]
+    written(start / "modules.json", listed)
+    written(start / "0_Transformer" / "tokenizer.json", "{}")
+    names = [word.partition(":")[0] for word in content(start).split()]
+    own = ["model.safetensors", "tokenizer.json"]
+    assert names == [*own, *(f"{n}/model.safetensors" for n in modules[1:]), "modules.json"]
+
+    for told, related in ((content(start).split()[0], True), ("model.safetensors:0", False)):
+        child = tmp_path / told
+        child.mkdir()
+        written(child / "dialtools.json", {"start": told})
+        assert descends(child, start, content(start)) is related
+
+
 # weights
 
 

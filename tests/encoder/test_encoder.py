@@ -687,6 +687,15 @@ def test_any_family_of_backbone_encodes_and_pads_on_its_side(small, family):
     np.testing.assert_allclose(together, alone, atol=1e-5)
 
 
+@pytest.mark.parametrize("pooling", ["mean", "cls", "max"])
+def test_a_text_without_a_token_is_zeros(small, pooling: str):
+    encoder = Encoder(small.backbone, small.tokenizer, pooling=pooling, max_length=32)
+    one, none = np.array([3, 4], np.int32), np.array([], np.int32)
+    found = encode(encoder, [none, one, none], batch_tokens=64)
+    assert not found[::2].any() and found[1].any()
+    assert not encode(encoder, [none], batch_tokens=64).any()
+
+
 @pytest.mark.parametrize("kind", ["FNet", "ConvBert"])
 def test_models_that_feel_padding_are_given_none(small, tmp_path: Path, kind: str):
     import transformers as t
@@ -700,6 +709,22 @@ def test_models_that_feel_padding_are_given_none(small, tmp_path: Path, kind: st
     alone = np.concatenate([vectors(encoder, [text]) for text in TEXTS])
     np.testing.assert_allclose(vectors(encoder, TEXTS), alone, atol=1e-5)
     assert encoder.feels_padding and not small.feels_padding
+
+
+def test_what_bigbird_makes_of_a_long_text_is_the_same_wherever_it_is_loaded(small, tmp_path: Path):
+    import transformers as t
+
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    sizes |= {"vocab_size": len(small.tokenizer), "max_position_embeddings": 300, "block_size": 16}
+    t.BigBirdModel(t.BigBirdConfig(**sizes, intermediate_size=32)).save_pretrained(tmp_path / "m")
+    small.tokenizer.save_pretrained(tmp_path / "m")
+    encoder = load_encoder(str(tmp_path / "m"), max_length=300).eval()
+    encoder.backbone.save_pretrained(tmp_path / "saved")
+    again = t.BigBirdModel.from_pretrained(tmp_path / "saved").eval()
+    ids = torch.arange(256)[None] % 50
+    with torch.no_grad():
+        theirs = again(input_ids=ids).last_hidden_state
+        torch.testing.assert_close(encoder.tokens(ids, torch.ones_like(ids)), theirs)
 
 
 def test_the_stated_length_never_exceeds_what_the_backbone_can(minilm):

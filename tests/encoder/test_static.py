@@ -366,6 +366,15 @@ def test_word_vectors_keep_their_directions(tmp_path: Path):
     assert not ours[2].any()
 
 
+def test_words_in_capitals_are_found_and_their_own_line_comes_first(tmp_path: Path):
+    path = tmp_path / "words.txt"
+    path.write_text("The 9 9\nNASA 1 0\nNasa 9 9\nthe 0 1\nthe 9 9\nTHE 9 9\n[UNK] 9 9\n")
+    words = WordVectors.load(str(path))
+    assert words.encode(["nasa", "Nasa", "The", "the"])[0].tolist() == [[1, 0]] * 2 + [[0, 1]] * 2
+    ours = vectors(of_words(words), ["NASA", "THE", "unheard"])
+    assert ours.tolist() == [[1, 0], [0, 1], [0, 0]]
+
+
 def test_a_token_with_a_blank_in_it_is_found_across_words():
     tokenizer = train_tokenizer(TEXTS, vocab_size=300)
     assert _words_stand_alone(tokenizer.backend_tokenizer)

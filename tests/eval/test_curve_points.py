@@ -91,6 +91,6 @@ def test_a_run_is_called_as_its_folder_and_is_its_snapshots_before_it_is_a_model
 
 @pytest.mark.parametrize("counts", [None, {}, [], {"steps": "7"}, {"steps": True}])
 def test_a_model_that_tells_no_steps_is_a_point_at_none(tmp_path: Path, counts: object):
-    (tmp_path / "modules.json").write_text("[]")
+    (tmp_path / "modules.json").write_text('[{"type": "Pooling"}]')
     (tmp_path / "dialtools.json").write_text(json.dumps({"weights": "w", "counts": counts}))
     assert [point.step for point in curve.find_points([str(tmp_path)])] == [0]

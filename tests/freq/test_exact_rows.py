@@ -502,8 +502,6 @@ def test_a_summary_is_a_record_a_corpus():
         ({"top": 1, "rank": False}, "--top needs the rank"),
         ({"annotate": True, "top": 1}, "--annotate and --top are runs of their own"),
         ({"plot": "x.svg", "top": 1}, "--summary and --top are runs of their own"),
-        ({"counts": "-", "annotate": True}, "cannot both be stdin"),
-        ({"counts": "-", "annotate": True, "inputs": ("a", "-")}, "cannot both be stdin"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], says: str):

@@ -39,6 +39,12 @@ def test_normalising_twice_is_normalising_once(text):
     assert normalise(once, AS_WMDC) == once
 
 
+def test_a_letter_and_its_accent_are_one_text_in_one_character_or_two():
+    texts = ["\u00e9 a", "E\u0301 a", "e a"]
+    assert normalised(pa.array(texts), AS_WMDC).to_pylist() == ["\u00e9 a"] * 2 + ["e a"]
+    assert len({normalise(text, ("case", "space")) for text in texts}) == 3
+
+
 @pytest.mark.parametrize(
     ("steps", "becomes"),
     [

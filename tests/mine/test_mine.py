@@ -195,9 +195,9 @@ def test_embeddings_that_do_not_fit_are_refused(mine: Mine, rows: Any, told: str
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--embeddings", "-"], "cannot both be stdin"),
+        (["--embeddings", "-"], "stdin can be read once"),
         (["--range-min", 5, "--range-max", 5], "--range-max must be above --range-min"),
-        (["--num-negatives", 2000], "20,000 nearest of each pair"),
+        (["--num-negatives", 2000], "--range-max is 20,000 nearest of each pair"),
         (["--relative-margin", -1], "--relative-margin"),
     ],
 )

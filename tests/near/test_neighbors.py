@@ -203,7 +203,7 @@ def test_vectors_of_two_models_are_not_compared(near: Near, tmp_path: Path):
         (["bare.jsonl", "--distinct"], 1, "holds no embeddings"),
         (["short.jsonl", "--distinct"], 1, "no column text beside embedding"),
         (["r.jsonl", "r.jsonl", "r.jsonl"], 2, "two files at most"),
-        (["-", "-"], 2, "cannot both be stdin"),
+        (["-", "-"], 2, "stdin can be read once"),
         (["--vectors", "a,b"], 2, "in a named file, not in stdin"),
         (["--vectors", "a,b,c", "r.jsonl"], 2, "--vectors names two at most"),
         (["r.jsonl", "--groups"], 2, "--groups needs --min-cosine"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -95,6 +96,30 @@ def test_a_file_whose_model_has_moved_says_how_to_name_it(
     (tmp_path / "moved").unlink()
     told = near("search", name, "thanks", code=1).stderr.decode()
     assert "the file names the model 'moved', which is not here\n  --model DIR says where" in told
+
+
+def test_code_that_comes_with_a_model_runs_if_search_is_told_so(
+    near: Near,
+    embed,
+    model: Path,
+    environment: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setitem(environment, "HF_MODULES_CACHE", str(tmp_path / "modules"))
+    own = tmp_path / "own"
+    shutil.copytree(model, own)
+    code = "import transformers as t\nclass Config(t.BertConfig): model_type = 'own'\n"
+    (own / "own.py").write_text(f"{code}class Model(t.BertModel): config_class = Config\n")
+    config = orjson.loads((own / "config.json").read_bytes())
+    config |= {"model_type": "own"}
+    config |= {"auto_map": {"AutoConfig": "own.Config", "AutoModel": "own.Model"}}
+    (own / "config.json").write_bytes(orjson.dumps(config))
+    name = embed("t.parquet", "--model", own, "--trust-remote-code")
+    told = near("search", name, "thanks", code=1).stderr.decode()
+    assert "contains custom code" in told and "\n  --trust-remote-code runs it" in told
+    found = rows(near("search", "--trust-remote-code", name, "thanks", "-k", 1))
+    assert found[0]["id"] == "t2"
 
 
 def test_without_a_text_or_with_the_text_first_it_says_what_it_needs(near: Near, embed):

@@ -95,6 +95,6 @@ TASKS = {
         target="dialtools.eval.tasks.cluster:evaluate",
         summary="match clusters with labels: NMI, ARI, accuracy; protocols of MTEB and DSTC11",
         options="dialtools.eval.options.cluster:ClusterOptions",
-        counts="runs and intervals",
+        counts="steps",
     ),
 }
