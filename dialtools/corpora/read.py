@@ -17,6 +17,7 @@ from dialtools.corpora.dialogues import (
     NO_TURNS,
     NULL_TURNS,
     RESPONSE,
+    SPEAKER_KEYS,
     SPEAKERS,
     TURN_KEYS,
     WITHOUT_TEXT,
@@ -38,6 +39,7 @@ from dialtools.shown import listed
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.chunks import Chunk, Numbered, read_chunks, records
 from dialtools.streams.formats import FORMATS, input_format, is_archive
+from dialtools.streams.hints import OF_TURNS
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.shards import Shard, Span
 from dialtools.streams.spans import spans, within
@@ -290,6 +292,8 @@ def _hint(names: Collection[str], error: str, record: Mapping[str, Any]) -> str 
     as_rows = HINT_OF_ROWS.format(likely or "--dialogue-column NAME")
     if _is_utterance(names):
         there = "" if likely else f": there are {listed(names)}"
+        if not likely and any(key in names for key in SPEAKER_KEYS):
+            there += f"; {OF_TURNS}"
         labelled = OF_ONE_LABEL if any(key in names for key in LABELS) else ""
         return HINT_OF_UTTERANCES.format(labelled, as_rows) + there
     if {"context", RESPONSE} <= set(names):

@@ -20,6 +20,9 @@ TRAILING = "content after document"
 """What orjson says of a second record on a line."""
 SEVERAL = "a record a line is expected: `jq -c .` writes several on a line so"
 NO_OBJECT = "expected a JSON object"
+OF_TURNS = "`jq -c '{turns: .}'` makes a dialogue of each list of turns"
+OF_LISTS = "`jq -c '.[] | {turns: .}'` makes a dialogue of each list of turns in a list"
+OF_TEXTS = f"{OF_TURNS}; `jq -r '.[]'` makes lines of a list of texts, for --from text"
 WHOLE_DOCUMENT = (
     "a record a line is expected: `jq -c .` writes indented ones so; a corpus as it was published "
     "is named with --from (`dialtools formats` lists them)"
@@ -49,6 +52,10 @@ def hint_on(line: bytes, number: int, why: str, maker: str | None = None) -> str
             return other
         if line.strip().endswith((b"{", b"[", b",")):
             return WHOLE_DOCUMENT
+        if why == NO_OBJECT and line.lstrip().startswith((b'["', b"[{")):
+            return OF_LISTS
+        if why == NO_OBJECT and line.lstrip().startswith(b'"'):
+            return OF_TEXTS
         if b"\0" not in line and _is_utf8(line) and line.strip()[:1] not in b'{["':
             return maker or OTHER_LINES
     return None if b"\0" in line or _is_utf8(line) else TO_UTF8
