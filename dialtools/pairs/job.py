@@ -21,6 +21,7 @@ from dialtools.pairs.options import OF_TEXTS, RECORDS, PairOptions
 from dialtools.pairs.render import Lines, Mined
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.parallel import ordered_map
+from dialtools.streams.pipes import stdin_has_more
 from dialtools.streams.policy import Policy, Rejected
 from dialtools.streams.tally import Tally
 
@@ -91,7 +92,9 @@ def mine(
         of_input: receives them by the name of the input.
     """
     seen: set[bytes] = set()
-    for mined in ordered_map(_worker(options, lines=lines), chunks, jobs=options.jobs):
+    ready = stdin_has_more if options.inputs in ((), ("-",)) else lambda: True
+    work = _worker(options, lines=lines)
+    for mined in ordered_map(work, chunks, jobs=options.jobs, ready=ready):
         own = Tally() if of_input is None else of_input.setdefault(mined.name, Tally())
         for counts in (tally, own):
             counts.merge(mined.tally)

@@ -32,7 +32,13 @@ class Left(NamedTuple):
     sizes: list[int]
 
 
-def ordered_map(function: Callable[[T], R], items: Iterable[T], *, jobs: int) -> Iterator[R]:
+def ordered_map(
+    function: Callable[[T], R],
+    items: Iterable[T],
+    *,
+    jobs: int,
+    ready: Callable[[], bool] = lambda: True,
+) -> Iterator[R]:
     """Yield `function(item)` in the order of the items.
 
     At most `jobs + 2` items are in flight, so memory stays bounded.
@@ -42,6 +48,7 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], *, jobs: int) ->
         items: picklable, as the results must be; what they pickle out of band travels in shared
             memory.
         jobs: processes; 1 runs here.
+        ready: tells whether the next item can be had; if not, what is at work comes first.
     """
     keep_freed_memory()  # of this process, and of workers, which inherit it
     if jobs <= 1:
@@ -55,6 +62,9 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], *, jobs: int) ->
             if len(waiting) == len(slots):
                 yield slots.get(slot, waiting.popleft()[1].result())
             waiting.append((slot, pool.submit(_work, slot, slots.put(slot, item))))
+            while waiting and not ready():
+                slot, future = waiting.popleft()
+                yield slots.get(slot, future.result())
         while waiting:
             slot, future = waiting.popleft()
             yield slots.get(slot, future.result())

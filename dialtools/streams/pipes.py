@@ -46,7 +46,12 @@ def arrived(stream: io.BufferedReader, size: int) -> bytes:
     return b"".join(blocks)
 
 
-def _has_more(stream: io.BufferedReader, seconds: float) -> bool:
+def stdin_has_more() -> bool:
+    """Tell whether stdin has bytes, or its end, within `PATIENCE_SECONDS`."""
+    return _has_more(0, PATIENCE_SECONDS)
+
+
+def _has_more(stream: io.BufferedReader | int, seconds: float) -> bool:
     """Wait for bytes, or the end; tell whether there is either. At a terminal nobody waits."""
     poll = select.poll()
     poll.register(stream, select.POLLIN)

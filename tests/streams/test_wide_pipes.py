@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -48,6 +49,22 @@ def test_what_came_is_handed_on_while_the_writer_pauses(pipe):
     os.close(write)
     assert arrived(reader, 1 << 20) == b"three\n"
     assert arrived(reader, 1 << 20) == b""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_pairs_of_what_came_are_written_while_the_writer_pauses(jobs: int, scripts: Path):
+    command = [scripts / "dial-pairs", "-q", "-j", str(jobs)]
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE) as pairs:
+        assert pairs.stdin and pairs.stdout
+        waited = threading.Timer(60, pairs.kill)
+        waited.start()
+        for text in (b"one", b"two"):
+            pairs.stdin.write(b'{"turns":["%s","yes"]}\n' % text)
+            pairs.stdin.flush()
+            assert text in pairs.stdout.readline()
+        waited.cancel()
+        pairs.stdin.close()
+        assert pairs.stdout.read() == b""
 
 
 def test_of_what_has_no_descriptor_one_read_is_all():
