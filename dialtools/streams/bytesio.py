@@ -90,15 +90,25 @@ def files_below(folder: Path, above: tuple[str, ...] = ()) -> Generator[Path]:
 
     Raises:
         OSError: if a folder cannot be read.
-        DataError: if something in it is neither file nor folder: a pipe may wait for ever.
     """
     inside = (*above, os.path.realpath(folder))
     if inside[-1] not in above:
         for path in sorted(folder.iterdir()):
-            if path.exists() and not path.is_file() and not path.is_dir():
-                hint = "a pipe or a device is read if it is named itself"
-                raise DataError("is no file", where=own_name(str(path)), hint=hint)
             yield from files_below(path, inside) if path.is_dir() else (path,)
+
+
+def inputs_below(folder: Path) -> Generator[Path]:
+    """Yield the files below a folder, which are to be read.
+
+    Raises:
+        OSError: if a folder cannot be read.
+        DataError: if one is a pipe or a device, which may wait for ever.
+    """
+    for path in files_below(folder):
+        if path.exists() and not path.is_file():
+            hint = "a pipe or a device is read if it is named itself"
+            raise DataError("is no file", where=own_name(str(path)), hint=hint)
+        yield path
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from dialtools.errors import DataError
 from dialtools.shown import listed
 from dialtools.streams.atomic import witnessed
-from dialtools.streams.bytesio import files_below, own_name, refuse_missing
+from dialtools.streams.bytesio import inputs_below, own_name, refuse_missing
 from dialtools.streams.formats import FORMATS, by_suffix
 from dialtools.streams.job import Description, changes
 from dialtools.streams.job_files import BESIDE, beside, job_of_output, write_beside
@@ -104,7 +104,7 @@ def _tables_in(path: str) -> list[str]:
     DuckDB, Spark and `datasets` write such folders, with notes beside the files.
     """
     tables: list[Path] = []
-    for file in files_below(Path(path)):
+    for file in inputs_below(Path(path)):
         format = FORMATS.get(by_suffix(file.name) or "")
         if format and format.reader and not format.lines:
             tables.append(file)

@@ -433,7 +433,9 @@ def test_snapshots_of_runs_stand_by_step_and_runs_have_short_names(tmp_path: Pat
 
 
 def test_a_model_without_snapshots_is_a_point_at_the_step_that_it_tells(tmp_path: Path):
-    (tmp_path / "modules.json").write_text("[]")
+    places = {"Transformer": "", "Pooling": "1_Pooling"}
+    modules = [{"type": f"sentence_transformers.models.{k}", "path": p} for k, p in places.items()]
+    (tmp_path / "modules.json").write_text(json.dumps(modules))
     with pytest.raises(ModelError, match="not a model directory"):
         curve.find_points([str(tmp_path)])
     of_parts = []

@@ -33,7 +33,7 @@ from dialtools.shown import first_line
 from dialtools.streams import bounds, exact, full
 from dialtools.streams.bytesio import (
     BOM,
-    files_below,
+    inputs_below,
     open_input,
     opened,
     own_name,
@@ -90,7 +90,7 @@ class Files:
     def _open(self, path: str) -> dict[str, Any]:
         """Return what each name stands for: a path, or a member of the archive."""
         if Path(path).is_dir():
-            return {file.relative_to(path).as_posix(): file for file in files_below(Path(path))}
+            return {file.relative_to(path).as_posix(): file for file in inputs_below(Path(path))}
         if is_archive(path):
             if path.lower().endswith(".zip"):
                 self._archive = zipfile.ZipFile(path)
