@@ -14,9 +14,7 @@ SUFFIXES = (".safetensors", ".bin")
 TOKENIZER = ("tokenizer*", "vocab.*", "merges.txt", "*.model")
 BESIDE = ("config.json", "modules.json", "sentence_*_config.json", *TOKENIZER)
 """What else decides what a text's vector is: tokens, how many at most, pooling."""
-WEIGHTS = ("*.safetensors", "*.bin", "*/*.safetensors")
-"""Weights in one file or in parts, and those of modules."""
-FILES = ("*.safetensors", "*.bin", *BESIDE)
+WEIGHTS = tuple(f"*{suffix}" for suffix in SUFFIXES)
 
 
 def content(model: Path) -> str:
@@ -30,7 +28,7 @@ def content(model: Path) -> str:
     """
     if model.is_file():
         return f"{model.name}:{digest(model)[:8]}"
-    return _digests(model, FILES)
+    return _digests(model, (*WEIGHTS, *BESIDE))
 
 
 def of_tokenizer(model: Path) -> str:
@@ -44,7 +42,7 @@ def of_tokenizer(model: Path) -> str:
 
 
 def of_weights(model: Path) -> str:
-    """Return digests of the files of a model's weights, in one line; nothing where it has none."""
+    """Return digests of a model's weights and its modules', in one line; "" where it has none."""
     return _digests(model, WEIGHTS)
 
 
