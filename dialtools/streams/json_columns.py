@@ -126,8 +126,9 @@ def _of_many_levels(content: np.ndarray, starts: np.ndarray) -> np.ndarray:
 def _places(content: np.ndarray, word: bytes) -> np.ndarray:
     """Return where bytes have a word of three: `find` is slow where its letters are frequent."""
     a, b, c = word
-    places = np.flatnonzero((content[:-2] == a) & (content[2:] == c))
-    return places[content[places + 1] == b]
+    places = np.flatnonzero(content[:-2] == a)
+    places = places[content[places + 1] == b]
+    return places[content[places + 2] == c]
 
 
 def _is_deep(line: memoryview) -> bool:
