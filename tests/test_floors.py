@@ -53,6 +53,25 @@ finally:
     assert "no model 'none' on this machine" in done.stderr
 
 
+def test_a_static_encoder_learns_without_the_models_of_transformers_and_the_compiler_of_torch(
+    tmp_path: Path,
+):
+    pairs = [{"context": [f"a {word}"], "response": f"b {word}"} for word in "uvwxyz"]
+    (tmp_path / "p.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    code = """
+import sys
+from dialtools.cli.train import main
+try:
+    main()
+finally:
+    print([m for m in ("transformers.modeling_utils", "torch._dynamo") if m in sys.modules])
+"""
+    line = [sys.executable, "-c", code, "-q", "--max-steps", "1", "-o", "made", "p.jsonl"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(line, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["made", "[]"], done.stderr
+
+
 def test_pyarrow_does_not_bring_pandas_along_and_others_may_import_it(tmp_path: Path):
     (tmp_path / "pandas.py").write_text("print('imported')\n")
     talk = {"turns": [{"text": "a", "speaker": "user"}, {"text": "b", "speaker": "system"}]}

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from torch import nn
-from transformers import PretrainedConfig, PreTrainedModel
 
 from dialtools.errors import ConfigError
 from dialtools.streams.tally import counted
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel
 
 
 def layer_stack(backbone: PreTrainedModel) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from dialtools.metrics.nearest import exact_scores
 from dialtools.ranges import starts_of
@@ -196,4 +195,6 @@ def _tied(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndarray) -> _Tie
 
 
 def _log_choose(n: np.ndarray, k: np.ndarray) -> np.ndarray:
+    from scipy.special import gammaln
+
     return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)

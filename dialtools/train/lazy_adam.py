@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import unwrap
 from typing import Any
 
 import torch
@@ -17,6 +18,11 @@ class LazyAdam(torch.optim.Optimizer):
     Args:
         fused, weight_decay: as torch's optimisers take them; nothing is fused, nothing decays.
     """
+
+    # torch wraps these to keep its compiler out, and the first call would load all of that
+    add_param_group = unwrap(torch.optim.Optimizer.add_param_group)
+    state_dict = unwrap(torch.optim.Optimizer.state_dict)
+    zero_grad = unwrap(torch.optim.Optimizer.zero_grad)
 
     def __init__(
         self,
