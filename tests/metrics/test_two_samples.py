@@ -37,7 +37,7 @@ def test_a_sample_is_not_apart_from_its_copy():
 def test_each_way_to_part_rows_has_its_distance():
     x, draw = on_sphere(15, seed=0), np.random.default_rng(0)
     sides = np.stack([draw.permutation(np.arange(15) < 6) for _ in range(4)], axis=1)
-    found = energies(cdist(x, x).astype(np.float32), sides)
+    found = energies(cdist(x, x), np.ones(15), sides)
     slow = [slow_energy(x[side], x[~side]) for side in sides.T]
     assert found == pytest.approx(slow, abs=1e-5)
 
@@ -65,6 +65,15 @@ def test_rows_that_belong_together_are_evidence_once():
     groups = np.repeat(np.arange(20), 10)
     assert energy_test(x, y, permutations=99, seed=0).p == 0.01
     assert energy_test(x, y, permutations=99, seed=0, groups=groups).p > 0.05
+
+
+def test_the_ways_to_part_a_few_long_dialogues_are_as_far_as_they_are():
+    """Of two dialogues on either side every third way is the sample itself: p is no less."""
+    groups = np.repeat(np.arange(4), 300)
+    for seed in range(8):
+        x = on_sphere(1200, seed=seed)
+        found = energy_test(x[:600], x[600:], permutations=199, seed=0, groups=groups)
+        assert found.p > 0.25
 
 
 def test_the_exact_test_and_wilsons_and_newcombes_intervals_are_those_of_the_books():
