@@ -103,8 +103,9 @@ def find(
     labels[rows] = part_labels
     rest = np.setdiff1d(np.arange(count), rows, assume_unique=True)
     if len(rest):
-        dense = options.method == HDBSCAN
-        reach_K = _reach(part_MD, part_labels, directions_KD) if dense else np.inf
+        reach_K = np.full(len(directions_KD), np.inf)
+        if options.method == HDBSCAN:
+            reach_K = _reach(part_MD, part_labels, directions_KD)
         labels[rest] = _joined(vectors_ND, rest, directions_KD, reach_K)
     order = _by_size(labels, len(directions_KD))
     directions_KD = directions_KD[order]
@@ -293,7 +294,7 @@ def _reach(rows_MD: np.ndarray, labels_M: np.ndarray, centroids_KD: np.ndarray) 
 
 
 def _joined(
-    vectors_ND: np.ndarray, rows: np.ndarray, centroids_KD: np.ndarray, reach_K: np.ndarray | float
+    vectors_ND: np.ndarray, rows: np.ndarray, centroids_KD: np.ndarray, reach_K: np.ndarray
 ) -> np.ndarray:
     """Return the nearest centroid of some rows; -1 where it is farther than the cluster reaches."""
     labels = np.full(len(rows), -1)
@@ -302,9 +303,8 @@ def _joined(
     for start in range(0, len(rows), BLOCK):
         block = slice(start, start + BLOCK)
         cosine_BK = vectors_ND[rows[block]] @ centroids_KD.T
-        too_far_BK = 1 - cosine_BK > reach_K
         nearest = cosine_BK.argmax(1)
-        labels[block] = np.where(too_far_BK[np.arange(len(nearest)), nearest], -1, nearest)
+        labels[block] = np.where(1 - cosine_BK.max(1) > reach_K[nearest], -1, nearest)
     return labels
 
 

@@ -50,6 +50,9 @@ def read_parts(options: ThreePartOptions) -> Parts[Embeddings]:
             or models.
     """
     parts = _parts_of_files(options) if options.train else _parts_of_splits(options)
+    if options.validation:
+        held = read_embeddings([options.validation], limit=options.limit)
+        parts = parts._replace(validation=held)
     check_one_space(parts)
     for part in parts:
         if _dimensions(part) != _dimensions(parts.train):
@@ -68,14 +71,7 @@ def _dimensions(part: Embeddings) -> int:
 def _parts_of_files(options: ThreePartOptions) -> Parts[Embeddings]:
     files = (str(options.train), str(options.test))
     train, test = (read_embeddings([file], limit=options.limit) for file in files)
-    if options.validation:
-        return Parts(train, _validation_file(options), test)
     return Parts(train, take(train, []), test)
-
-
-def _validation_file(options: ThreePartOptions) -> Embeddings:
-    assert options.validation
-    return read_embeddings([options.validation], limit=options.limit)
 
 
 def _parts_of_splits(options: ThreePartOptions) -> Parts[Embeddings]:
@@ -93,8 +89,6 @@ def _parts_of_splits(options: ThreePartOptions) -> Parts[Embeddings]:
 
     train = rows(options.train_split, "--train-split")
     test = rows(options.test_split, "--test-split")
-    if options.validation:
-        return Parts(train, _validation_file(options), test)
     taken = (options.train_split, options.test_split)
     name = splits.validation_split(by_split, options.validation_split, taken=taken)
     held = rows(name, "--validation-split") if name else take(train, [])
