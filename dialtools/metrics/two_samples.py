@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dialtools.metrics.resample import wilson
 from dialtools.ranges import starts_of
 
 BLOCK = 250
@@ -114,13 +115,6 @@ def difference(
     Newcombe's hybrid of Wilson's intervals of the two (1998, method 10).
     """
     p, q = old_K / of_old, new_K / of_new
-    (low_p, high_p), (low_q, high_q) = wilson(p, of_old), wilson(q, of_new)
+    (low_p, high_p), (low_q, high_q) = wilson(p, Z95**2 / of_old), wilson(q, Z95**2 / of_new)
     low = q - p - np.sqrt((q - low_q) ** 2 + (high_p - p) ** 2)
     return low, q - p + np.sqrt((high_q - q) ** 2 + (p - low_p) ** 2)
-
-
-def wilson(share: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return Wilson's 95 % interval of shares of n."""
-    middle = (share + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
-    reach = Z95 / (1 + Z95**2 / n) * np.sqrt(share * (1 - share) / n + Z95**2 / (4 * n**2))
-    return middle - reach, middle + reach

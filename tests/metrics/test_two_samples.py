@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from dialtools.metrics.two_samples import difference, energies, energy_test, exact_p, wilson
+from dialtools.metrics.resample import wilson
+from dialtools.metrics.two_samples import difference, energies, energy_test, exact_p
 
 
 def on_sphere(count: int, *, seed: int, shift: float = 0.0) -> np.ndarray:
@@ -82,5 +83,5 @@ def test_the_exact_test_and_wilsons_and_newcombes_intervals_are_those_of_the_boo
     assert p == pytest.approx([0.485714], abs=1e-6)
     low, high = difference(np.array([48]), 80, np.array([56]), 70)
     assert (low[0], high[0]) == pytest.approx((0.0524, 0.3339), abs=1e-4)
-    none = wilson(np.array([0.0]), 20)
+    none = wilson(np.array([0.0]), 1.96**2 / 20)
     assert (none[0][0], none[1][0]) == pytest.approx((0, 0.1611), abs=1e-4)
