@@ -32,12 +32,22 @@ Embed = Callable[[Sequence[Record], Sequence[str]], Mapping[str, np.ndarray]]
 
 
 class Point(NamedTuple):
-    """A snapshot: its run's name, its step, where it is, and what its scores are kept under."""
+    """A snapshot: its run's name, its step, where it is, and digests of it.
+
+    Attributes:
+        weights, beside: digests of its weights, and of what else decides its vectors.
+    """
 
     run: str
     step: int
     path: Path
-    key: str
+    weights: str
+    beside: str
+
+    @property
+    def key(self) -> str:
+        """What its scores are kept under: the same model at the same step is scored once."""
+        return f"step {self.step} {self.weights} {self.beside}".strip()
 
 
 def find_points(folders: Sequence[str]) -> list[Point]:
@@ -48,7 +58,7 @@ def find_points(folders: Sequence[str]) -> list[Point]:
         ModelError: if one is no model directory.
     """
     return [
-        Point(name, step, path, _key(step, path))
+        Point(name, step, path, _weights(path), beside_weights(path))
         for name, folder in _names(folders).items()
         for step, path in sorted(_snapshots(folder).items())
     ]
@@ -86,16 +96,12 @@ def _steps(model: Path) -> int:
     return steps if type(steps) is int else 0
 
 
-def _key(step: int, model: Path) -> str:
-    """Return what tells a snapshot: the same model at the same step is scored once.
-
-    It is digests of its weights, of which dial-train notes one, and of what else decides its
-    vectors.
-    """
+def _weights(model: Path) -> str:
+    """Return a digest of a model's weights: dial-train notes one."""
     told = SideFile.read(model / "dialtools.json").text("weights") or of_weights(model)
     if not told:
         raise ModelError("not a model directory: no weights", where=model)
-    return f"step {step} {told} {beside_weights(model)}".strip()
+    return told
 
 
 def job_of(command: str, options: CurveOptions, points: Sequence[Point], precision: str) -> Job:

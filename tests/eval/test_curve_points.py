@@ -89,7 +89,7 @@ def test_a_run_is_called_as_its_folder_and_is_its_snapshots_before_it_is_a_model
     (tmp_path / "x" / "modules.json").write_text("[]")
     monkeypatch.chdir(tmp_path / "x")
     [point] = curve.find_points(["."])
-    assert (point.run, point.step, point.key) == ("x", 3, "step 3 w")
+    assert (point.run, point.step, point.weights) == ("x", 3, "w")
 
 
 @pytest.mark.parametrize("counts", [None, {}, [], {"steps": "7"}, {"steps": True}])
