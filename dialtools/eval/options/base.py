@@ -129,11 +129,7 @@ class ThreePartOptions(SplitOptions):
     """And rows to choose on: a third file, or a third value of the split column."""
 
     validation: str | None = option(
-        None,
-        metavar="FILE",
-        group="Input",
-        help="embeddings to choose hyper-parameters on",
-        not_with="validation_split",
+        None, metavar="FILE", group="Input", help="embeddings to choose hyper-parameters on"
     )
     validation_split: str | None = option(
         None,
