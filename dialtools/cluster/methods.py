@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -96,31 +95,23 @@ def find(
     count = len(vectors_ND)
     rows = sample_of_rows(count, options.max_rows, seed=seed) if among is None else among
     part_MD = vectors_ND[rows]
-    with _naming(where):
+    try:
         found = lookup(METHODS, options.method, kind="method")(part_MD, options, seed, advance)
+    except DataError as error:
+        raise DataError(error.message, where=where, hint=error.hint) from None
     directions_KD, part_labels = _centroids(part_MD, found.labels)
     labels = np.full(count, -1)
     labels[rows] = part_labels
     rest = np.setdiff1d(np.arange(count), rows, assume_unique=True)
-    if len(rest):
-        dense = options.method == HDBSCAN
-        reach_K = _reach(part_MD, part_labels, directions_KD) if dense else np.inf
-        labels[rest] = _joined(vectors_ND, rest, directions_KD, reach_K)
+    reach_K = np.full(len(directions_KD), np.inf)
+    if options.method == HDBSCAN:
+        reach_K = _reach(part_MD, part_labels, directions_KD)
+    labels[rest] = _joined(vectors_ND, rest, directions_KD, reach_K)
     order = _by_size(labels, len(directions_KD))
     directions_KD = directions_KD[order]
     labels = np.append(np.argsort(order), -1)[labels]
     distance = _distances(vectors_ND, labels, directions_KD)
-    probability = _of_sample(found.probability, rows, count)
-    return Clusters(labels, directions_KD, distance, probability)
-
-
-@contextmanager
-def _naming(where: str) -> Generator[None]:
-    """Tell in the errors of a block what the rows are of."""
-    try:
-        yield
-    except DataError as error:
-        raise DataError(error.message, where=where, hint=error.hint) from None
+    return Clusters(labels, directions_KD, distance, _of_sample(found.probability, rows, count))
 
 
 def _of_sample(values_M: np.ndarray | None, rows: np.ndarray, count: int) -> np.ndarray | None:
@@ -293,7 +284,7 @@ def _reach(rows_MD: np.ndarray, labels_M: np.ndarray, centroids_KD: np.ndarray) 
 
 
 def _joined(
-    vectors_ND: np.ndarray, rows: np.ndarray, centroids_KD: np.ndarray, reach_K: np.ndarray | float
+    vectors_ND: np.ndarray, rows: np.ndarray, centroids_KD: np.ndarray, reach_K: np.ndarray
 ) -> np.ndarray:
     """Return the nearest centroid of some rows; -1 where it is farther than the cluster reaches."""
     labels = np.full(len(rows), -1)
@@ -302,9 +293,8 @@ def _joined(
     for start in range(0, len(rows), BLOCK):
         block = slice(start, start + BLOCK)
         cosine_BK = vectors_ND[rows[block]] @ centroids_KD.T
-        too_far_BK = 1 - cosine_BK > reach_K
         nearest = cosine_BK.argmax(1)
-        labels[block] = np.where(too_far_BK[np.arange(len(nearest)), nearest], -1, nearest)
+        labels[block] = np.where(1 - cosine_BK.max(1) > reach_K[nearest], -1, nearest)
     return labels
 
 

@@ -75,13 +75,11 @@ def stability(
 def best_matches(before_N: np.ndarray, found_N: np.ndarray, count: int) -> np.ndarray:
     """Return (K,) each cluster's largest Jaccard index with a found one; NaN without a row."""
     others = int(found_N.max(initial=-1)) + 1
-    if not others:
-        return np.zeros(count)
     sizes = np.bincount(before_N[before_N >= 0], minlength=count)
     other_sizes = np.bincount(found_N[found_N >= 0], minlength=others)
     both = (before_N >= 0) & (found_N >= 0)
     shared = np.zeros((count, others))
     np.add.at(shared, (before_N[both], found_N[both]), 1)
     either = sizes[:, None] + other_sizes - shared
-    best = (shared / np.maximum(either, 1)).max(1)
+    best = (shared / np.maximum(either, 1)).max(1, initial=0)
     return np.where(sizes > 0, best, np.nan)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import orjson
 
 from dialtools.corpora.turns import Record
 from dialtools.encoder.descent import beside_weights, of_weights
@@ -20,7 +19,9 @@ from dialtools.encoder.sidefile import SideFile
 from dialtools.errors import DataError, ModelError
 from dialtools.eval.options.curve import CurveOptions
 from dialtools.eval.prepared import Prepared
+from dialtools.streams.chunks import read_records
 from dialtools.streams.job import Job
+from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import Inputs, read_provenance
 from dialtools.streams.resume import Piece, Work
 
@@ -184,4 +185,4 @@ def lines_of(rows: Sequence[Row], metrics: Sequence[str]) -> dict[tuple[str, str
 
 def read_rows(path: str) -> list[Row]:
     """Return the score records of a finished curve."""
-    return [orjson.loads(line) for line in Path(path).read_bytes().splitlines()]
+    return [record for _, record in read_records([path], policy=Policy())]

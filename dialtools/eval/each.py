@@ -19,6 +19,7 @@ rows stay.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -117,4 +118,6 @@ def _numbers(values: Sequence[Any]) -> np.ndarray:
 
 def without(metric: str, each: Any, rows_N: np.ndarray) -> float:
     """Return a score in percent without the items of a mask; NaN if none is left."""
+    if rows_N.all():  # of which an F1 is 0
+        return math.nan
     return 100 * float(statistic(metric, each)((~rows_N)[None].astype(np.float64))[0])

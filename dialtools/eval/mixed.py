@@ -9,7 +9,7 @@ import numpy as np
 from dialtools.errors import DataError
 from dialtools.eval.labelled import Labelled
 from dialtools.eval.options.intent import IntentOptions
-from dialtools.eval.rows import Held, Parts, hold_out
+from dialtools.eval.rows import Held, Parts, hold_out, unmade
 from dialtools.metrics.space import unit
 from dialtools.streams.vectors import Embeddings
 
@@ -20,10 +20,7 @@ HELD_OUT = 0.1
 
 def without_made(part: Embeddings, options: IntentOptions) -> Embeddings:
     """Return the rows that nobody made, unless --synthetic wants all."""
-    made = part.columns.get("synthetic") or ()
-    if options.synthetic or not any(made):
-        return part
-    return part.select(np.flatnonzero([not value for value in made]))
+    return part if options.synthetic else unmade(part)
 
 
 def mixture(part: Embeddings, weight: float) -> np.ndarray:

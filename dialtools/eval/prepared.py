@@ -140,12 +140,12 @@ class Scopes(Drawn):
 
 
 def prepare_intents(file: str, options: CurveOptions) -> Intents:
-    """Draw the episodes of the classes but --without.
+    """Draw the episodes of the classes but --without, from records that nobody made.
 
     Raises:
         DataError: if a record lacks its label or split, or there is nothing to tell apart.
     """
-    return _drawn(Intents, file, options, without=options.without)
+    return _drawn(Intents, file, options, without=options.without, made=False)
 
 
 def prepare_scopes(file: str, options: CurveOptions) -> Scopes:
@@ -154,14 +154,17 @@ def prepare_scopes(file: str, options: CurveOptions) -> Scopes:
     Raises:
         DataError: as `prepare_intents`; or if what is out of scope is nothing, or all.
     """
-    drawn = _drawn(Scopes, file, options, without=None)
+    drawn = _drawn(Scopes, file, options, without=None, made=True)
     oos.check_both_kinds(drawn.train_labels, "training", options.oos_label)
     oos.check_both_kinds(drawn.test_labels, "test", options.oos_label)
     inside = [name for name in drawn.names if name != options.oos_label]
     return replace(drawn, names=[*inside, options.oos_label])
 
 
-def _drawn(kind: type[Few], file: str, options: CurveOptions, *, without: str | None) -> Few:
+def _drawn(
+    kind: type[Few], file: str, options: CurveOptions, *, without: str | None, made: bool
+) -> Few:
+    """Draw episodes, with those that dial-augment made or without."""
     records = _records(file)
     labels = [as_text(field_of(*placed, options.label, label)) for placed in records]
     by_split = rows_by_split(field_of(*placed, options.split, label) for placed in records)
@@ -171,6 +174,7 @@ def _drawn(kind: type[Few], file: str, options: CurveOptions, *, without: str | 
         return [row for row in rows if labels[row] != without]
 
     train, test = wanted(TRAIN), wanted(options.test_split)
+    train = [row for row in train if made or not records[row][1].get("synthetic")]
     names = sorted({labels[row] for row in train})
     if len(names) < 2 or not test:
         raise DataError(

@@ -50,6 +50,9 @@ def read_parts(options: ThreePartOptions) -> Parts[Embeddings]:
             or models.
     """
     parts = _parts_of_files(options) if options.train else _parts_of_splits(options)
+    if options.validation:
+        held = read_embeddings([options.validation], limit=options.limit)
+        parts = parts._replace(validation=held)
     check_one_space(parts)
     for part in parts:
         if _dimensions(part) != _dimensions(parts.train):
@@ -68,19 +71,16 @@ def _dimensions(part: Embeddings) -> int:
 def _parts_of_files(options: ThreePartOptions) -> Parts[Embeddings]:
     files = (str(options.train), str(options.test))
     train, test = (read_embeddings([file], limit=options.limit) for file in files)
-    if options.validation:
-        return Parts(train, _validation_file(options), test)
     return Parts(train, take(train, []), test)
-
-
-def _validation_file(options: ThreePartOptions) -> Embeddings:
-    assert options.validation
-    return read_embeddings([options.validation], limit=options.limit)
 
 
 def _parts_of_splits(options: ThreePartOptions) -> Parts[Embeddings]:
     source = read_embeddings(options.files, limit=options.limit)
-    by_split = _splits(source, options)
+    if isinstance(options, LabelledOptions) and options.test_share is not None:
+        source = unmade(source)  # what was made from a tested text gives it away
+        by_split = _drawn(source, options, options.test_share)
+    else:
+        by_split = _named(source, options)
 
     def rows(name: str, flag: str) -> Embeddings:
         where, column = source.name, options.split
@@ -89,26 +89,26 @@ def _parts_of_splits(options: ThreePartOptions) -> Parts[Embeddings]:
 
     train = rows(options.train_split, "--train-split")
     test = rows(options.test_split, "--test-split")
-    if options.validation:
-        return Parts(train, _validation_file(options), test)
     taken = (options.train_split, options.test_split)
     name = splits.validation_split(by_split, options.validation_split, taken=taken)
     held = rows(name, "--validation-split") if name else take(train, [])
     return Parts(train, held, test)
 
 
-def _splits(source: Embeddings, options: ThreePartOptions) -> splits.Splits:
-    """Return the rows of each split: of the split column, or as --test-share draws them."""
-    if not isinstance(options, LabelledOptions):
-        return splits.rows_by_split(source.column(options.split, hint=HINT_OF_SPLIT))
-    if options.test_share is None:
-        return splits.rows_by_split(source.column(options.split, hint=HINT_OF_LABELLED))
+def _named(source: Embeddings, options: ThreePartOptions) -> splits.Splits:
+    """Return the rows of each split, as the split column names it."""
+    hint = HINT_OF_LABELLED if isinstance(options, LabelledOptions) else HINT_OF_SPLIT
+    return splits.rows_by_split(source.column(options.split, hint=hint))
+
+
+def _drawn(source: Embeddings, options: LabelledOptions, share: float) -> splits.Splits:
+    """Return the rows of training and test, of which that share of each label's is drawn."""
     first, *_ = source.vectors
     shown = source.column(options.text) if options.text else source.texts(first)
     labels, texts = (
         [as_text(v) for v in values] for values in (source.column(options.label), shown)
     )
-    tested = splits.tested_of_labels(labels, texts, options.test_share, seed=options.seed)
+    tested = splits.tested_of_labels(labels, texts, share, seed=options.seed)
     named = (options.test_split if test else options.train_split for test in tested)
     return splits.rows_by_split(named)
 
@@ -116,6 +116,12 @@ def _splits(source: Embeddings, options: ThreePartOptions) -> splits.Splits:
 def take(part: Embeddings, rows: Sequence[int]) -> Embeddings:
     """Return some rows; none keep their columns and dimensions."""
     return part.select(np.asarray(rows, np.int64))
+
+
+def unmade(part: Embeddings) -> Embeddings:
+    """Return the rows that nobody made (dial-augment)."""
+    made = part.columns.get("synthetic") or ()
+    return part.select(np.flatnonzero([not value for value in made])) if any(made) else part
 
 
 def hold_out(part: Embeddings, names: Iterable[Any], share: float, *, seed: int) -> Held:

@@ -143,10 +143,6 @@ class _Ranking:
         self, weights_NB: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return found, alarms, here and tied of a Curve."""
-        width = weights_NB.shape[1]
-        if not len(self.starts):
-            none = np.zeros((0, width))
-            return none, none, none, none
         here_PB = np.add.reduceat(weights_NB[self.positives], self.begins, axis=0)
         seen_PB = np.add.reduceat(weights_NB[self.order], self.starts, axis=0)
         seen_PB = seen_PB.cumsum(0, dtype=np.float64)

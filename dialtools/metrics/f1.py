@@ -35,7 +35,7 @@ def f1(counts_3: np.ndarray) -> np.ndarray:
 
 
 def micro(sums_3A: np.ndarray) -> np.ndarray:
-    """Return F1 of all labels thrown together."""
+    """Return F1 of all labels thrown together; the mean of rows' own is the `samples` average."""
     return f1(sums_3A.sum(-1, keepdims=True))[..., 0]
 
 
@@ -67,11 +67,6 @@ def weighted(sums_3A: np.ndarray) -> np.ndarray:
     """Return the mean F1 of the labels, each as often as it is true."""
     support = sums_3A[..., 0, :] + sums_3A[..., 2, :]
     return (f1(sums_3A) * support).sum(-1) / np.maximum(support.sum(-1), 1)
-
-
-def by_row(counts_N3A: np.ndarray) -> np.ndarray:
-    """Return (N,) the F1 of each row; their mean is scikit-learn's `samples` average."""
-    return micro(counts_N3A)
 
 
 AVERAGES = {"micro": micro, "macro": macro, "weighted": weighted}

@@ -58,20 +58,17 @@ class Nearest:
 
         Args:
             first: the number of the first candidate.
-            allowed_BC: which of them count; all, without. Is changed.
+            allowed_BC: which of them count; all, without.
         """
         nearer_BC = scores_BC > self.bar[:, None]
-        allowed_BC = (
-            nearer_BC
-            if allowed_BC is None
-            else np.logical_and(allowed_BC, nearer_BC, out=allowed_BC)
-        )
-        crowded = np.count_nonzero(allowed_BC) > MANY * self.count * self.rows
+        if allowed_BC is not None:
+            nearer_BC &= allowed_BC
+        crowded = np.count_nonzero(nearer_BC) > MANY * self.count * self.rows
         if crowded and self.count < scores_BC.shape[1]:
-            masked = np.where(allowed_BC, -scores_BC, np.inf)
+            masked = np.where(nearer_BC, -scores_BC, np.inf)
             masked.partition(self.count - 1, axis=1)
-            allowed_BC &= -scores_BC <= masked[:, self.count - 1, None]
-        place = np.flatnonzero(allowed_BC)  # several times as fast as rows and columns at once
+            nearer_BC &= -scores_BC <= masked[:, self.count - 1, None]
+        place = np.flatnonzero(nearer_BC)  # several times as fast as rows and columns at once
         row, column = np.divmod(place, scores_BC.shape[1])
         score = np.concatenate([self.score, scores_BC.reshape(-1)[place]])
         row = np.concatenate([self.row, row])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -82,8 +83,8 @@ def over_resamples(
     share, spread = (value - least) / span, float(np.nanvar(again_B)) / span**2
     variance = share * (1 - share)
     of_one = spread / variance if min(spread, variance) > 1e-12 else 1 / units
-    low, high = _wilson(share, _t95(units) ** 2 * of_one * units / (units - 1))
-    return least + span * low, least + span * high
+    low, high = wilson(share, _t95(units) ** 2 * of_one * units / (units - 1))
+    return least + span * float(low), least + span * float(high)
 
 
 def over_shares(part_U: np.ndarray, whole_U: np.ndarray) -> tuple[float, float]:
@@ -101,13 +102,15 @@ def over_shares(part_U: np.ndarray, whole_U: np.ndarray) -> tuple[float, float]:
     variance, one_more = max(share * (1 - share), 0.0), items / units / 4
     spread = ((part_U - share * whole_U) ** 2).sum()
     likeness = (spread + one_more) / (items * variance + one_more)
-    return _wilson(float(share), float(_t95(units) ** 2 * likeness / items * units / (units - 1)))
+    low, high = wilson(share, _t95(units) ** 2 * likeness / items * units / (units - 1))
+    return float(low), float(high)
 
 
-def _wilson(share: float, square: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share; the squared quantile is divided by the items."""
+def wilson(share: Any, square: float) -> tuple[Any, Any]:
+    """Return Wilson's interval of shares; the squared quantile is divided by the items."""
     middle = (share + square / 2) / (1 + square)
-    reach = math.sqrt(square * (max(share * (1 - share), 0.0) + square / 4)) / (1 + square)
+    spread = np.maximum(share * (1 - share), 0)
+    reach = np.sqrt(square * (spread + square / 4)) / (1 + square)
     return middle - reach, middle + reach
 
 

@@ -98,7 +98,8 @@ def isotropy(vectors_ND: np.ndarray) -> float:
     exact_ND = vectors_ND.astype(np.float64)
     n, d = exact_ND.shape
     if n < d:
-        along = np.hstack([_along(exact_ND), np.zeros((n, 1))])
+        u, values, _ = np.linalg.svd(exact_ND, full_matrices=False)
+        along = np.hstack([u * values, np.zeros((n, 1))])
     else:
         along = exact_ND @ np.linalg.eigh(exact_ND.T @ exact_ND)[1]
     partition = np.concatenate([np.exp(along).sum(0), np.exp(-along).sum(0)])
@@ -109,12 +110,6 @@ def _spread(exact_ND: np.ndarray) -> np.ndarray:
     """Return the squares of the singular values, those that are 0 in part."""
     few = exact_ND @ exact_ND.T if len(exact_ND) < exact_ND.shape[1] else exact_ND.T @ exact_ND
     return np.maximum(np.linalg.eigvalsh(few), 0)
-
-
-def _along(vectors_ND: np.ndarray) -> np.ndarray:
-    """Return (N, N) how far each row goes along the eigenvectors of X'X that rows span, N < D."""
-    u, values, _ = np.linalg.svd(vectors_ND, full_matrices=False)
-    return u * values
 
 
 def _sums(vectors_ND: np.ndarray, classes_N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dialtools.metrics.resample import wilson
+from dialtools.ranges import starts_of
+
 BLOCK = 250
 """Permutations that are looked at together."""
 Z95 = 1.959964
@@ -41,25 +44,29 @@ def energy_test(
             of one sample, and stays whole where rows change sides.
     """
     rows = np.concatenate([old_ND, new_MD])
-    apart = distances(rows)
     group = np.arange(len(rows)) if groups is None else groups
-    old_of_G = np.zeros(int(group.max()) + 1, bool)
+    sizes_G = np.bincount(group)
+    apart = distances(rows[np.argsort(group, kind="stable")])
+    if len(sizes_G) < len(rows):
+        for axis in (0, 1):
+            apart = np.add.reduceat(apart, starts_of(sizes_G), axis=axis)
+    old_of_G = np.zeros(len(sizes_G), bool)
     old_of_G[group[: len(old_ND)]] = True
-    distance = float(energies(apart, old_of_G[group][:, None])[0])
+    distance = float(energies(apart, sizes_G, old_of_G[:, None])[0])
     draw, found = np.random.default_rng(seed), np.empty(permutations)
     for start in range(0, permutations, BLOCK):
         size = min(BLOCK, permutations - start)
-        sides = np.stack([draw.permutation(old_of_G) for _ in range(size)])
-        found[start : start + size] = energies(apart, sides[:, group].T)
+        sides = np.stack([draw.permutation(old_of_G) for _ in range(size)], axis=1)
+        found[start : start + size] = energies(apart, sizes_G, sides)
     # the last bits of sums differ with their order
     as_far = (found >= distance * (1 - 1e-6)).sum()
     return Energy(distance, float(found.mean()), float(1 + as_far) / (1 + permutations))
 
 
 def distances(rows_ND: np.ndarray) -> np.ndarray:
-    """Return (N, N) float32 how far rows are apart; equal ones by 1e-7 at most.
+    """Return (N, N) how far rows are apart; equal ones by 1e-7 at most.
 
-    Products are in float64: float32 has equal rows 3e-4 apart.
+    In float64: float32 has equal rows 3e-4 apart.
     """
     exact_ND = rows_ND.astype(np.float64)
     squares_N = np.einsum("nd,nd->n", exact_ND, exact_ND)
@@ -69,19 +76,27 @@ def distances(rows_ND: np.ndarray) -> np.ndarray:
     apart += squares_N[:, None]
     np.sqrt(np.maximum(apart, 0, out=apart), out=apart)
     np.fill_diagonal(apart, 0)
-    return apart.astype(np.float32)
+    return apart
 
 
-def energies(apart_NN: np.ndarray, old_NB: np.ndarray) -> np.ndarray:
-    """Return (B,) the energy distance for each way to part rows into old and new ones."""
-    old = old_NB.astype(np.float32)
-    new = 1 - old
-    n, m = old.sum(0, dtype=np.float64), new.sum(0, dtype=np.float64)
-    to_old, to_new = apart_NN @ old, apart_NN @ new
-    across = np.einsum("nb,nb->b", new, to_old, dtype=np.float64) / (n * m)
-    within_old = np.einsum("nb,nb->b", old, to_old, dtype=np.float64) / n**2
-    within_new = np.einsum("nb,nb->b", new, to_new, dtype=np.float64) / m**2
-    return np.maximum(2 * across - within_old - within_new, 0)  # below 0 by rounding alone
+def energies(apart_GG: np.ndarray, sizes_G: np.ndarray, old_GB: np.ndarray) -> np.ndarray:
+    """Return (B,) the energy distance for each way to part groups of rows into old and new ones.
+
+    Sums are in float64: with those of float32 a way is no longer as far as itself, and of few
+    groups many ways are one.
+
+    Args:
+        apart_GG: the sums of the distances between the rows of two groups.
+        sizes_G: how many rows each has.
+    """
+    old = old_GB.astype(np.float64)
+    n, from_old = sizes_G @ old, apart_GG.sum(0) @ old
+    m = sizes_G.sum() - n
+    within_old = np.einsum("gb,gb->b", old, apart_GG @ old)
+    across = from_old - within_old
+    within_new = apart_GG.sum() - from_old - across
+    # below 0 by rounding alone
+    return np.maximum(2 * across / (n * m) - within_old / n**2 - within_new / m**2, 0)
 
 
 def exact_p(old_K: np.ndarray, of_old: int, new_K: np.ndarray, of_new: int) -> np.ndarray:
@@ -100,13 +115,6 @@ def difference(
     Newcombe's hybrid of Wilson's intervals of the two (1998, method 10).
     """
     p, q = old_K / of_old, new_K / of_new
-    (low_p, high_p), (low_q, high_q) = wilson(p, of_old), wilson(q, of_new)
+    (low_p, high_p), (low_q, high_q) = wilson(p, Z95**2 / of_old), wilson(q, Z95**2 / of_new)
     low = q - p - np.sqrt((q - low_q) ** 2 + (high_p - p) ** 2)
     return low, q - p + np.sqrt((high_q - q) ** 2 + (p - low_p) ** 2)
-
-
-def wilson(share: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return Wilson's 95 % interval of shares of n."""
-    middle = (share + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
-    reach = Z95 / (1 + Z95**2 / n) * np.sqrt(share * (1 - share) / n + Z95**2 / (4 * n**2))
-    return middle - reach, middle + reach

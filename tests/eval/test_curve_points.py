@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -75,8 +76,10 @@ def test_the_same_weights_at_the_same_step_are_scored_once_and_told_for_every_ru
 
 def test_a_curve_is_read_as_it_was_written(tmp_path: Path):
     rows = [{"run": "x", "step": 1}, {"run": "y", "step": 2}]
-    (tmp_path / "c.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert curve.read_rows(str(tmp_path / "c.jsonl")) == rows
+    content = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    for name, written in {"c.jsonl": content, "c.jsonl.gz": gzip.compress(content)}.items():
+        (tmp_path / name).write_bytes(written)
+        assert curve.read_rows(str(tmp_path / name)) == rows
 
 
 def test_a_run_is_called_as_its_folder_and_is_its_snapshots_before_it_is_a_model(

@@ -178,6 +178,20 @@ def test_classes_are_counted_and_test_texts_that_training_rows_repeat_are_found(
     assert process("intent", "--method", "knn", *halves(files), "-q").stderr == ""
 
 
+@pytest.mark.parametrize(
+    ("metric", "adds"),
+    [
+        ("accuracy", [1, 0]),
+        ("accuracy", {"right": [1, 0], "of": [1, 2]}),
+        ("weighted-f1", {"truth": [0, 1], "guess": [[0, 0]]}),
+        ("micro-f1", {"truth": [[0], [1]], "guess": [[0], [0]], "labels": 2}),
+    ],
+)
+def test_of_no_row_there_is_no_score(metric: str, adds: object):
+    assert np.isnan(each.without(metric, adds, np.array([True, True])))
+    assert each.without(metric, adds, np.array([False, True])) == 100
+
+
 def test_without_texts_leakage_is_not_known_and_histories_are_texts_too(
     command: Command, tmp_path: Path
 ):

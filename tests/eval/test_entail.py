@@ -49,7 +49,9 @@ def test_only_a_strictly_larger_cosine_is_right_and_ties_are_told(command: Comma
     assert record["low"] <= 25 <= record["high"]
 
 
-@pytest.mark.parametrize(("flag", "value"), [("--labels", "0,2"), ("--triplets", "first")])
+@pytest.mark.parametrize(
+    ("flag", "value"), [("--label", "is"), ("--labels", "0,2"), ("--triplets", "first")]
+)
 def test_what_pairs_are_read_by_has_no_meaning_for_triplets(
     command: Command, triplets: Path, flag: str, value: str
 ):

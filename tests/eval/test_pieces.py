@@ -308,6 +308,17 @@ def test_only_what_some_run_trains_on_is_embedded_and_all_test_rows(intents):
     assert task.test_labels == ["z", "x", "y", "z"]
 
 
+def test_no_intent_is_learnt_from_a_made_text_on_the_way_as_by_the_task(intents):
+    rows, options = intents
+    (before,) = prepared.prepare(options)
+    made = [row | {"text": f"made {i}", "synthetic": True} for i, row in enumerate(rows[:18])]
+    with Path(str(options.intent)).open("a") as file:
+        file.writelines(json.dumps(row) + "\n" for row in made)
+    (task,) = prepared.prepare(options)
+    texts, again = ([record["text"] for _, record in t.records] for t in (before, task))
+    assert texts == again
+
+
 def test_what_is_out_of_scope_is_told_on_the_way_as_by_the_task(intents, tmp_path: Path):
     rows, options = intents
     options = replace(options, intent=None, oos=options.intent)

@@ -116,6 +116,20 @@ def test_a_share_of_each_label_is_tested_whatever_its_split(
     )
 
 
+def test_what_is_made_from_tested_texts_is_neither_tested_nor_learnt_from(
+    evaluate: Evaluate, command: Command, tmp_path: Path
+):
+    made = [row | {"synthetic": True} for row in rows()]
+    vectors = np.random.default_rng(0).normal(size=(2 * len(made), 4))
+    file = write(tmp_path / "made.jsonl", [*rows(), *made], embedding=vectors)
+    ask = ("--test-share", 0.25, "--shots", 1, "--runs", 1, file)
+    for task in ("intent", "oos"):
+        data = evaluate(task, *ask)[0]["data"]
+        assert (data["train"]["rows"], data["test"]["rows"]) == (28, 8)
+    said = command("intent", "--synthetic", *ask, code=2).stderr
+    assert "--synthetic has no meaning beside --test-share" in said
+
+
 def test_an_export_that_exists_is_refused_before_any_run(command: Command, tmp_path: Path):
     words, _ = files(tmp_path, "intent")
     kept = tmp_path / "episodes.json"

@@ -32,7 +32,7 @@ def test_every_average_is_that_of_scikit_learn(pair: tuple[np.ndarray, np.ndarra
         assert average(counts.sum(0)) == pytest.approx(
             f1_score(truth, guess, average=name, zero_division=0), abs=1e-6
         )
-    assert f1.by_row(counts).mean() == pytest.approx(
+    assert f1.micro(counts).mean() == pytest.approx(
         f1_score(truth, guess, average="samples", zero_division=0), abs=1e-6
     )
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from dialtools.metrics.two_samples import difference, energies, energy_test, exact_p, wilson
+from dialtools.metrics.resample import wilson
+from dialtools.metrics.two_samples import difference, energies, energy_test, exact_p
 
 
 def on_sphere(count: int, *, seed: int, shift: float = 0.0) -> np.ndarray:
@@ -37,7 +38,7 @@ def test_a_sample_is_not_apart_from_its_copy():
 def test_each_way_to_part_rows_has_its_distance():
     x, draw = on_sphere(15, seed=0), np.random.default_rng(0)
     sides = np.stack([draw.permutation(np.arange(15) < 6) for _ in range(4)], axis=1)
-    found = energies(cdist(x, x).astype(np.float32), sides)
+    found = energies(cdist(x, x), np.ones(15), sides)
     slow = [slow_energy(x[side], x[~side]) for side in sides.T]
     assert found == pytest.approx(slow, abs=1e-5)
 
@@ -67,11 +68,20 @@ def test_rows_that_belong_together_are_evidence_once():
     assert energy_test(x, y, permutations=99, seed=0, groups=groups).p > 0.05
 
 
+def test_the_ways_to_part_a_few_long_dialogues_are_as_far_as_they_are():
+    """Of two dialogues on either side every third way is the sample itself: p is no less."""
+    groups = np.repeat(np.arange(4), 300)
+    for seed in range(8):
+        x = on_sphere(1200, seed=seed)
+        found = energy_test(x[:600], x[600:], permutations=199, seed=0, groups=groups)
+        assert found.p > 0.25
+
+
 def test_the_exact_test_and_wilsons_and_newcombes_intervals_are_those_of_the_books():
     """Newcombe (1998), table II: 56/70 - 48/80 is 0.0524 to 0.3339 by method 10."""
     p = exact_p(np.array([3]), 4, np.array([1]), 4)  # the lady tasting tea, two-sided
     assert p == pytest.approx([0.485714], abs=1e-6)
     low, high = difference(np.array([48]), 80, np.array([56]), 70)
     assert (low[0], high[0]) == pytest.approx((0.0524, 0.3339), abs=1e-4)
-    none = wilson(np.array([0.0]), 20)
+    none = wilson(np.array([0.0]), 1.96**2 / 20)
     assert (none[0][0], none[1][0]) == pytest.approx((0, 0.1611), abs=1e-4)

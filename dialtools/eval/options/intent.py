@@ -32,10 +32,11 @@ examples. `each` has the result of every test row, for dial-eval compare;
 Augmented rows and templates:
 
 Rows that dial-augment made (`synthetic`) are not training rows unless you
-pass --synthetic. --sweep-compress reads files with vectors of texts and of
-templates (dial-embed --templates) and mixes them: lambda t + (1 - lambda) u,
-where t is the template's vector and u the text's. Lambda is chosen on
-validation rows and recorded in the score's `chosen`.
+pass --synthetic; --test-share leaves them out. --sweep-compress reads files
+with vectors of texts and of templates (dial-embed --templates) and mixes
+them: lambda t + (1 - lambda) u, where t is the template's vector and u the
+text's. Lambda is chosen on validation rows and recorded in the score's
+`chosen`.
 """
 
 from __future__ import annotations
@@ -91,7 +92,9 @@ class IntentOptions(LabelledOptions):
         goes_with=("method", ("knn",)),
     )
     synthetic: bool = option(
-        False, help="use augmented utterances (`synthetic`) as training rows too"
+        False,
+        help="use augmented utterances (`synthetic`) as training rows too",
+        not_with="test_share",
     )
     template_references: bool = option(
         False,

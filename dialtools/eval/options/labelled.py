@@ -14,6 +14,7 @@ from dialtools.values import int_list, number_of_runs
 class LabelledOptions(ThreePartOptions):
     """Labelled embeddings, and the few of them that a run may see."""
 
+    validation: str | None = restated(ThreePartOptions, "validation", not_with="validation_split")
     label: str = option("label", metavar="NAME", group="Input", help="column of the labels")
     test_share: float | None = restated(TestShareOptions, "test_share", not_with="train")
     text: str | None = option(

@@ -94,7 +94,9 @@ class PlotOptions(RowLimitOptions, RunOptions):
     text: str = option(
         "text", metavar="NAME", group="Input", help="column that hover and search show"
     )
-    split: str = restated(PartOptions, "split")
+    split: str = restated(
+        PartOptions, "split", help="column that names the parts", goes_with="part"
+    )
     part: str | None = option(
         None, metavar="NAME", group="Input", help="show only this part", shown="all"
     )

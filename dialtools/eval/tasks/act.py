@@ -83,7 +83,7 @@ def _f1_scores(truth_NA: np.ndarray, guess_NA: np.ndarray, facts: dict[str, Any]
         of_statistic(label_f1(**each, average=name), metric=f"{name}-f1", **of_counts)
         for name in f1.AVERAGES
     ]
-    return [*scores, of_queries(100 * f1.by_row(counts_N3A), metric="samples-f1", **facts)]
+    return [*scores, of_queries(100 * f1.micro(counts_N3A), metric="samples-f1", **facts)]
 
 
 def quality(truth_NA: np.ndarray, probabilities_NA: np.ndarray) -> float:

@@ -26,6 +26,7 @@ from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import BELOW_ZERO, Score, Scored, of_runs, shares
 from dialtools.metrics.clusterings import MEASURES, contingency, nmi, one_to_one
 from dialtools.metrics.resample import of_resampled_tables, over_resamples
+from dialtools.streams.tally import counted
 from dialtools.streams.vector_files import check_one_space, read_embeddings
 from dialtools.streams.vectors import Embeddings
 
@@ -116,10 +117,14 @@ def _draws(truth: Truth, options: ClusterOptions) -> Iterator[np.ndarray]:
     if options.share < 1:
         rows = np.array(draw.sample(range(len(rows)), k=max(1, int(options.share * len(rows)))))
     labels, vectors = truth.labels[rows], truth.vectors[rows]
+    kinds = len(np.unique(labels))
+    if kinds < 2:
+        what = f"--share {options.share:g} leaves {counted(len(rows), 'row')} of one label"
+        raise DataError(what, where=truth.part.name)
     # a power of two changes no digit and no cluster, and squares do not overflow
     vectors = np.ldexp(vectors, -np.frexp(np.abs(vectors).max())[1])
     settings: dict[str, Any] = {"batch_size": BATCH, "n_init": 1, "random_state": seed}
-    model = MiniBatchKMeans(len(np.unique(labels)), **settings)
+    model = MiniBatchKMeans(kinds, **settings)
     for _ in range(options.runs):
         drawn = draw.choices(range(len(rows)), k=DRAWN)
         with threadpool_limits(1):  # the same clusters on any machine

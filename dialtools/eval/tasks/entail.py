@@ -102,7 +102,7 @@ def triplets(part: Embeddings, options: EntailOptions) -> Triplets:
     names = [f"{name}_{SUFFIX}" for name in TRIPLET]
     if options.texts or any(name not in part.vectors for name in names):
         return _triplets_of_pairs(part, options)
-    for name in ("labels", "triplets"):
+    for name in ("label", "labels", "triplets"):
         if getattr(options, name) != getattr(EntailOptions, name):
             raise ConfigError(f"--{name} is of labelled pairs; these are triplets", where=part.name)
     anchor_RD, good_RD, bad_RD = (unit(part.vector(name).astype(np.float64)) for name in names)

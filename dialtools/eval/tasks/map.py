@@ -42,8 +42,8 @@ def evaluate(options: PlotOptions) -> Map:
     """Return the map of the rows of an embedding file.
 
     Raises:
-        DataError: if there are fewer than three rows, or rows of several parts and none is chosen;
-            if the vectors have one dimension, or are all the same.
+        DataError: if there are fewer than three rows, or the vectors have one dimension, or are all
+            the same.
     """
     source = read_embeddings(options.inputs, limit=options.limit)
     part = source
