@@ -348,7 +348,7 @@ NULL_OVER_A_TEXT = pa.ListViewArray.from_arrays(
     ("columns", "told"),
     [
         ({}, True),
-        ({"template": ["x", "y"]}, False),
+        ({"template": ["x", "y"]}, True),
         ({"other": [{"x": 1}, None]}, True),
         ({"context": [["a"], []]}, False),
         ({"context": [["a"], None]}, False),
