@@ -105,7 +105,7 @@ class Spool:
         words = list(distinct)
         # Python's own hash, seeded anew in each process, serves: no key outlives the spool.
         ids, new = self.index.ids(np.fromiter(map(hash, words), np.int64, len(words)))
-        fresh = [words[i].encode("utf-8", "surrogatepass") for i in np.nonzero(new)[0]]
+        fresh = [words[i].encode() for i in np.nonzero(new)[0]]
         sizes = np.fromiter(map(len, fresh), np.int64, len(fresh))
         self.texts.write(b"".join(fresh))
         self.text_ends.write(self._ends("text_ends", sizes).astype("i8").tobytes())
