@@ -293,14 +293,16 @@ def _alike(store: Store, options: TrainOptions) -> str:
 
 def _not_there(store: Store, options: TrainOptions) -> Iterator[str]:
     """Yield what options ask for and no pair has."""
-    windows = map(str, sorted({*options.window} - {*np.unique(store.window).tolist()}))
+    own = _own(store, options)
+    windows = map(str, sorted({*options.window} - {*np.unique(store.window[own]).tolist()}))
     if absent := ", ".join(windows):
         yield f"--window {absent}: no pair is of that size"
     if getattr(options, "weights", None) == "given" and np.isnan(store.weight).all():
         yield "--weights given: no pair has a weight, and all count alike"
-    if getattr(options, "batches", None) == "by-kind" and np.ptp(store.kind) == 0:
+    if getattr(options, "batches", None) == "by-kind" and np.ptp(store.kind[own]) == 0:
         yield "--batches by-kind: all pairs are of one kind"
-    if getattr(options, "negatives_from", None) == ANY_ROLE and np.ptp(store.response_role) == 0:
+    of_one_role = np.ptp(store.response_role[own]) == 0
+    if getattr(options, "negatives_from", None) == ANY_ROLE and of_one_role:
         yield "--negatives-from any: the responses are all of one role, or none says its own"
     roles = (store.roles, store.response_role)
     if getattr(options, "speaker_tokens", None) and not any(map(np.any, roles)):
@@ -334,6 +336,11 @@ def _validation(
     return store, np.flatnonzero(wanted)
 
 
+def _own(store: Store, options: TrainOptions) -> np.ndarray:
+    """Return the (P,) mask of the pairs that are none of --teacher's texts."""
+    return np.asarray(store.teacher) < 0 if options.teacher else np.ones(len(store), bool)
+
+
 def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]:
     """Return the pairs to train on and those held out, by dialogue, of the wanted windows."""
     held = store.held_out(options.validation_share, seed=options.seed)
@@ -343,15 +350,15 @@ def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]
     similar = np.asarray(store.similar, bool)
     if not objective_entry(options).dissimilar:
         wanted &= similar
-    if options.teacher:
-        wanted[store.lessons] = False
+    own = _own(store, options)
+    wanted &= own
     train = np.nonzero(~held & wanted)[0]
     if len(train) < 2 or not similar[train].any():
         hint = "of pairs that say `similar` 0 nothing is brought together"
         if options.validation_share:
             hint = "lower --validation-share"
         if options.window:
-            hint = f"there are windows {', '.join(map(str, np.unique(store.window)))}"
+            hint = f"there are windows {', '.join(map(str, np.unique(store.window[own])))}"
         left = counted(len(train), "pair") if len(train) < 2 else "no similar pair"
         raise DataError(f"{left} left to train on", hint=hint)
     apart = np.nonzero(held & wanted & similar)[0]
