@@ -100,7 +100,7 @@ def pairs_of_batch(batch: pa.RecordBatch) -> ChunkPairs:
         response=len(texts) + np.arange(n),
         response_role=response_role,
         weight=np.asarray([np.nan if w is None else w for w in weights], np.float32),
-        similar=_flags(batch, "similar"),
+        similar=np.asarray([said is None or said for said in _values(batch, "similar")], np.uint8),
         kind=_names(batch, "kind"),
         domain=[name if isinstance(name, str) else None for name in _values(batch, DOMAIN)],
         dialogue=_names(batch, "dialogue_id"),
@@ -119,13 +119,6 @@ def _names(batch: pa.RecordBatch, name: str) -> list[str | None]:
     values = _values(batch, name)
     called = {value: identity_of(value, name) for value in set(values)}
     return list(map(called.__getitem__, values))
-
-
-def _flags(batch: pa.RecordBatch, name: str) -> np.ndarray:
-    """Return a column of flags; what is not said is 1."""
-    if name not in batch.schema.names:
-        return np.ones(len(batch), np.uint8)
-    return np.asarray([flag is None or flag for flag in batch[name].to_pylist()], np.uint8)
 
 
 def _lists_of_column(batch: pa.RecordBatch, name: str, texts: list[str]) -> TurnLists:
