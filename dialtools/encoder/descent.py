@@ -31,16 +31,6 @@ def content(model: Path) -> str:
     return _digests(model, (*WEIGHTS, *BESIDE))
 
 
-def of_tokenizer(model: Path) -> str:
-    """Return digests of the files that decide a model's tokens: of tokenizer.json alone, if any.
-
-    Args:
-        model: the folder of its encoder.
-    """
-    whole = "tokenizer.json"
-    return _digests(model, (whole,) if (model / whole).is_file() else TOKENIZER)
-
-
 def of_weights(model: Path) -> str:
     """Return digests of a model's weights and its modules', in one line; "" where it has none."""
     return _digests(model, WEIGHTS)

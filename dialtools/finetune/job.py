@@ -20,18 +20,20 @@ from dialtools.streams.provenance import Inputs, describe
 from dialtools.streams.resume import Piece, Work
 from dialtools.streams.tally import counted
 
-PIECES = ("model", "shots", "runs", "seed", "models")
+PIECES = ("model", "shots", "runs", "models")
 """What says only which runs there are: an interrupted job goes on with others."""
 
 
 def job_of(command: str, options: FinetuneOptions) -> Job:
     """Return what a resumed job must share with the one it goes on from."""
     files = options.inputs or (str(options.train), str(options.test))
+    # a seed that tells the test rows as well is no other run's
+    seed = () if getattr(options, "test_share", None) else ("seed",)
     facts = {
         "precision": settled_precision(options),
         "models": [describe(model) for model in options.model],
     }
-    return Job(command, options, Inputs(files), facts=facts, pieces=PIECES)
+    return Job(command, options, Inputs(files), facts=facts, pieces=(*PIECES, *seed))
 
 
 @dataclass(frozen=True)

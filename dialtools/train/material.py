@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from dialtools.encoder.descent import of_tokenizer
+from dialtools.encoder.descent import beside_weights
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.folder import model_folder
 from dialtools.encoder.loading import look_over_model
 from dialtools.encoder.sidefile import write_json
-from dialtools.encoder.stated import has_beside, read_stated
+from dialtools.encoder.stated import has_beside
 from dialtools.errors import DataError, MissingExtra
 from dialtools.streams import checksums
 from dialtools.streams.atomic import atomic_directory
@@ -34,7 +34,7 @@ from dialtools.streams.digests import hashed_stdin
 from dialtools.streams.full import naming
 from dialtools.streams.locks import locked
 from dialtools.streams.policy import Policy
-from dialtools.streams.provenance import Inputs, describe, digest
+from dialtools.streams.provenance import Inputs, describe
 from dialtools.streams.tally import counted
 from dialtools.streams.vector_files import vector_chunks
 from dialtools.train.data.pairs_of_chunk import read_pairs
@@ -108,7 +108,7 @@ def read_material(
     start = load_start(options)  # one that cannot be used is told before the pairs are read
     check_prefixes(start, options)
     with Policy(options.on_error, dry=options.dry_run) as policy:
-        with _store_folder(folder, options, inputs, tell) as place:
+        with _store_folder(folder, start, options, inputs, tell) as place:
             if not _serves(place, shared=place.parent != folder, on_error=options.on_error):
                 _spool_inputs(place, options, policy)
             if (place / STDIN).is_file():
@@ -131,13 +131,17 @@ def read_material(
 
 @contextmanager
 def _store_folder(
-    folder: Path, options: TrainOptions, inputs: Inputs, tell: Callable[[str], None]
+    folder: Path,
+    start: Encoder | None,
+    options: TrainOptions,
+    inputs: Inputs,
+    tell: Callable[[str], None],
 ) -> Iterator[Path]:
     """Yield where the store of these pairs is, or is to be made; an entry of --cache is locked."""
     key = None
     if options.cache and not options.dry_run:
         taught = [describe(options.teacher)] if options.teacher else []
-        key = cache_key(options, [*inputs.described(), *taught])
+        key = cache_key(start, options, [*inputs.described(), *taught])
         if not key:
             tell("--cache keeps no pairs that come through a pipe")
     if not options.cache or not key:
@@ -151,7 +155,9 @@ def _store_folder(
             yield entry
 
 
-def cache_key(options: TrainOptions, files: Sequence[Mapping[str, Any]]) -> str | None:
+def cache_key(
+    start: Encoder | None, options: TrainOptions, files: Sequence[Mapping[str, Any]]
+) -> str | None:
     """Return the name under which --cache keeps the store of these files and this tokenizer.
 
     There is none for a pipe, whose content is known only once it is read.
@@ -160,7 +166,7 @@ def cache_key(options: TrainOptions, files: Sequence[Mapping[str, Any]]) -> str 
         return None
     parts = [
         *(described["sha256"] for described in files),
-        _tokenizer(options),
+        _tokenizer(start, options),
         str(options.limit),
         str(options.from_),
         *(f"{name}.{kind}" for name, kind in COLUMNS.items()),
@@ -172,15 +178,13 @@ def cache_key(options: TrainOptions, files: Sequence[Mapping[str, Any]]) -> str 
     return blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
 
 
-def _tokenizer(options: TrainOptions) -> str:
+def _tokenizer(start: Encoder | None, options: TrainOptions) -> str:
     """Return what tells the tokenizer of a run from every other."""
-    if not options.model:
+    if not start or not options.model:
         return f"made of the texts {options.vocab_size}"
-    if (file := Path(options.model)).is_file():
-        return digest(file)
-    folder = model_folder(options.model)
-    stated = read_stated(folder, pooling=options.pooling)
-    return of_tokenizer(stated.transformer) + " lower" * stated.lower_case
+    backend = getattr(start.tokenizer, "backend_tokenizer", None)
+    # what files say is read in more than one way; only one in Python has nothing else to tell
+    return backend.to_str() if backend else beside_weights(model_folder(options.model))
 
 
 def _serves(place: Path, *, shared: bool, on_error: str) -> bool:
@@ -289,14 +293,16 @@ def _alike(store: Store, options: TrainOptions) -> str:
 
 def _not_there(store: Store, options: TrainOptions) -> Iterator[str]:
     """Yield what options ask for and no pair has."""
-    windows = map(str, sorted({*options.window} - {*np.unique(store.window).tolist()}))
+    own = _own(store, options)
+    windows = map(str, sorted({*options.window} - {*np.unique(store.window[own]).tolist()}))
     if absent := ", ".join(windows):
         yield f"--window {absent}: no pair is of that size"
     if getattr(options, "weights", None) == "given" and np.isnan(store.weight).all():
         yield "--weights given: no pair has a weight, and all count alike"
-    if getattr(options, "batches", None) == "by-kind" and np.ptp(store.kind) == 0:
+    if getattr(options, "batches", None) == "by-kind" and np.ptp(store.kind[own]) == 0:
         yield "--batches by-kind: all pairs are of one kind"
-    if getattr(options, "negatives_from", None) == ANY_ROLE and np.ptp(store.response_role) == 0:
+    of_one_role = np.ptp(store.response_role[own]) == 0
+    if getattr(options, "negatives_from", None) == ANY_ROLE and of_one_role:
         yield "--negatives-from any: the responses are all of one role, or none says its own"
     roles = (store.roles, store.response_role)
     if getattr(options, "speaker_tokens", None) and not any(map(np.any, roles)):
@@ -330,6 +336,11 @@ def _validation(
     return store, np.flatnonzero(wanted)
 
 
+def _own(store: Store, options: TrainOptions) -> np.ndarray:
+    """Return the (P,) mask of the pairs that are none of --teacher's texts."""
+    return np.asarray(store.teacher) < 0 if options.teacher else np.ones(len(store), bool)
+
+
 def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]:
     """Return the pairs to train on and those held out, by dialogue, of the wanted windows."""
     held = store.held_out(options.validation_share, seed=options.seed)
@@ -339,15 +350,15 @@ def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]
     similar = np.asarray(store.similar, bool)
     if not objective_entry(options).dissimilar:
         wanted &= similar
-    if options.teacher:
-        wanted[store.lessons] = False
+    own = _own(store, options)
+    wanted &= own
     train = np.nonzero(~held & wanted)[0]
     if len(train) < 2 or not similar[train].any():
         hint = "of pairs that say `similar` 0 nothing is brought together"
         if options.validation_share:
             hint = "lower --validation-share"
         if options.window:
-            hint = f"there are windows {', '.join(map(str, np.unique(store.window)))}"
+            hint = f"there are windows {', '.join(map(str, np.unique(store.window[own])))}"
         left = counted(len(train), "pair") if len(train) < 2 else "no similar pair"
         raise DataError(f"{left} left to train on", hint=hint)
     apart = np.nonzero(held & wanted & similar)[0]

@@ -237,12 +237,12 @@ def settle_lengths(encoder: Encoder, *, response: int, context: int, turns: int)
 
     Args:
         response: as wished.
-        context: as wished; 0 is room for the response's tokens in each turn.
+        context: as wished; 0 is room for as many in each turn, up to 512 or for one turn.
         turns: of the longest context.
     """
     response = min(response, encoder.positions)
-    context = context or response * turns
-    return Lengths(context=min(context, encoder.positions, LONGEST), response=response)
+    context = context or min(response * turns, max(response, LONGEST))
+    return Lengths(context=min(context, encoder.positions), response=response)
 
 
 def cut_note(trainer: Trainer) -> str:

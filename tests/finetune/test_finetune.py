@@ -352,6 +352,16 @@ def test_a_killed_job_goes_on_on_request_and_with_its_own_options_and_records_on
     assert "--overwrite starts over" in refused and "another -o leaves this as it is" in refused
 
 
+def test_a_job_whose_seed_tells_its_test_rows_goes_on_with_that_seed_alone(
+    finetune, model: Path, intents: Path, tmp_path: Path, scripts: Path, environment: dict[str, str]
+):
+    out, many = tmp_path / "out.jsonl", ("--runs", 500, "--test-share", 0.3)
+    kill_after_a_run(job_line(scripts, model, intents, out, *many), out, environment)
+    line = ("intent", *SHORT, "--model", model, intents, "-o", out, "--resume", "--seed", 1)
+    refused = finetune(*line, "--runs", 1, "--test-share", 0.3, code=2).stderr
+    assert "cannot resume: --seed was 0, is 1" in refused
+
+
 def test_a_finished_job_says_so_and_one_of_other_records_or_options_is_refused(
     finetune, model: Path, intents: Path, tmp_path: Path
 ):

@@ -144,7 +144,7 @@ def test_what_a_teacher_has_in_any_embedding_file_is_read_alike(tmp_path: Path, 
     as_read = vector_chunks([str(path)], format=None, policy=Policy())
     learnt = [Taught()(chunk, Policy()) for chunk in as_read]
     (told,) = (Taught()(Chunk("x", 1, "rows", rows), Policy()),)
-    assert [text for pairs in learnt for text in pairs.texts] == texts
+    assert [pairs.texts[at] for pairs in learnt for at in pairs.response] == texts
     np.testing.assert_allclose(learnt[0].vectors, told.vectors)
 
 
@@ -176,7 +176,8 @@ def test_rows_of_a_table_that_cannot_be_used_are_skipped_with_their_numbers(tmp_
     batch = pa.RecordBatch.from_pydict({"text": ["a", "b", "c", "d"], "embedding": vectors})
     policy = Policy(f"quarantine={tmp_path}/bad.jsonl")
     with policy:
-        assert Taught()(Chunk("x", 11, "arrow", batch), policy).texts == ["a", "c"]
+        pairs = Taught()(Chunk("x", 11, "arrow", batch), policy)
+    assert [pairs.texts[at] for at in pairs.response] == ["a", "c"]
     bad = [orjson.loads(line) for line in (tmp_path / "bad.jsonl").read_bytes().splitlines()]
     assert [(row["line"], row["error"]) for row in bad] == [
         (12, "column embedding: row 12 is empty"),

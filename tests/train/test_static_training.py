@@ -22,6 +22,7 @@ from dialtools.encoder.tokens import SpecialTokens
 from dialtools.errors import ModelError
 from dialtools.train.data.collate import Joining, Lengths, contexts, responses
 from dialtools.train.data.store import Store
+from dialtools.train.prepare import settle_lengths
 from dialtools.train.start import encoder_kind
 from dialtools.train.validate import told_score
 
@@ -52,6 +53,18 @@ def test_it_learns_to_pick_responses(trained: Path):
     assert after > before + 5
     encoder = load_encoder(str(trained))
     assert isinstance(encoder, StaticEncoder) and encoder.dimension == 64
+
+
+@pytest.mark.parametrize(
+    ("response", "context", "turns", "expected"),
+    [(32, 0, 3, 96), (32, 0, 99, 512), (32, 2000, 3, 2000), (600, 0, 1, 600), (600, 0, 3, 600)],
+)
+def test_contexts_are_as_long_as_is_said_and_else_of_a_usual_length(
+    trained: Path, response: int, context: int, turns: int, expected: int
+):
+    encoder = load_encoder(str(trained))
+    lengths = settle_lengths(encoder, response=response, context=context, turns=turns)
+    assert lengths == Lengths(context=expected, response=response)
 
 
 def test_it_says_if_it_ends_below_its_start(trained: Path, train: Train, pairs: Path, tmp_path):

@@ -143,12 +143,26 @@ def test_a_kept_store_is_of_one_tokenizer_however_that_is_written_down(
     assert len(list((tmp_path / "cache").glob("*/store.json"))) == 2
 
 
+def test_a_kept_store_is_of_the_tokenizer_that_its_configuration_makes_of_a_file(
+    train: Train, model: Path, pairs: Path, tmp_path: Path
+):
+    own, said = tmp_path / "own", "tokenizer_config.json"
+    shutil.copytree(model, own)
+    told = json.loads((own / said).read_text())
+    for lower in (True, True, False):
+        told |= {"do_lower_case": lower, "tokenizer_class": "BertTokenizer"}
+        (own / said).write_text(json.dumps(told))
+        line = ("--max-steps", 0, "--model", own, "--cache", tmp_path / "cache")
+        train(*line, "-o", tmp_path / "out", "--overwrite", pairs, small=False)
+    assert len(list((tmp_path / "cache").glob("*/store.json"))) == 2
+
+
 def test_what_an_older_version_kept_under_other_checksums_is_not_looked_at(monkeypatch):
     options = recipe_options()
     inputs = [{"sha256": "0"}]
-    now = cache_key(options, inputs)
+    now = cache_key(None, options, inputs)
     monkeypatch.setattr(checksums, "KIND", "none")
-    assert now and cache_key(options, inputs) != now
+    assert now and cache_key(None, options, inputs) != now
 
 
 @pytest.mark.parametrize("name", ["spool.json", "store.json"])

@@ -134,6 +134,18 @@ def test_an_encoder_learns_both_and_the_teacher_does_not_count_among_the_pairs(
     assert "cosine" not in alone[-1]
 
 
+def test_what_no_pair_has_is_told_though_the_teachers_texts_have_it(
+    files: Path, train: Train, tmp_path: Path
+):
+    pairs = [{**row, "kind": "consecutive"} for row in pair_records(9, windows=(2,))]
+    asks = ("--teacher", files / "seen.jsonl", "--window", 1, "--batches", "by-kind")
+    told = train(*RUN, *asks, "-o", tmp_path / "m", stdin=as_lines(pairs), small=False, code=1)
+    lines = told.stderr.decode().splitlines()
+    assert "dial-train: --window 1: no pair is of that size" in lines
+    assert "dial-train: --batches by-kind: all pairs are of one kind" in lines
+    assert lines[-2:] == ["dial-train: 0 pairs left to train on", "  there are windows 2"]
+
+
 def test_kept_broken_off_and_split_among_processes_it_is_the_same(
     files: Path, train: Train, scripts: Path, environment: dict[str, str], tmp_path: Path
 ):

@@ -348,7 +348,7 @@ NULL_OVER_A_TEXT = pa.ListViewArray.from_arrays(
     ("columns", "told"),
     [
         ({}, True),
-        ({"template": ["x", "y"]}, False),
+        ({"template": ["x", "y"]}, True),
         ({"other": [{"x": 1}, None]}, True),
         ({"context": [["a"], []]}, False),
         ({"context": [["a"], None]}, False),
@@ -549,6 +549,21 @@ def test_nameless_pairs_without_a_turn_or_beside_named_ones_are_dialogues_of_the
         dialogue = stored(files, folder, encoder).dialogue.tolist()
         assert [d < 0 for d in dialogue] == [True, False, True]
         assert dialogue[0] != dialogue[2]
+
+
+def test_numbers_of_nameless_dialogues_depend_on_no_chunk_no_name_and_no_teacher(tmp_path: Path):
+    """So the same ones are held out of lines and of tables, with a teacher and without."""
+    rows = nameless([(1, 1), (2, 1), (1, 1), (2, 1), (3, 1), (1, 1), (1, 1), (1, 1)])
+    for row, name in zip(rows, ("x", None, "x", "y", None, None, "x", None), strict=True):
+        row |= {"dialogue_id": name} if name else {}
+    chunks = [[rows], [[row] for row in rows], [rows[:1], rows[1:4], [], rows[4:]]]
+    lessons = [{"text": f"t{i}", "embedding": [1.0, i]} for i in range(3)]
+    for number, cut in enumerate(chunks * 2):
+        parts = [Chunk("p", 1, "jsonl", as_lines(part)) for part in cut]
+        taught = [Chunk("t", 1, "jsonl", as_lines(lessons))] if number < len(chunks) else None
+        spooling.spool(tmp_path / str(number), parts, Policy(), lessons=taught)
+        dialogue = storing.column(tmp_path / str(number), "dialogue")[-len(rows) :]
+        assert dialogue[dialogue < 0].tolist() == [-2, -3, -4, -5]
 
 
 def test_held_out_dialogues_are_held_out_whole_and_by_the_seed(encoder: Encoder, tmp_path: Path):

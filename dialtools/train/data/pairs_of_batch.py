@@ -19,11 +19,10 @@ from dialtools.train.data.chunk_pairs import LISTS, UNKNOWN_TURN, ChunkPairs, Tu
 def is_columnar(batch: pa.RecordBatch) -> bool:
     """Tell whether the columns can be taken as they are: all that are there fit.
 
-    What is wrong with those that do not is told record by record. Templates are read so too: pairs
-    with templates are few, and come from dial-augment as JSON lines as a rule.
+    What is wrong with those that do not is told record by record.
     """
     names = batch.schema.names
-    if "template" in names or not {"context", "response"} <= set(names):
+    if not {"context", "response"} <= set(names):
         return False
     return all(fits(batch[name]) for name, fits in _FITS.items() if name in names)
 
@@ -71,6 +70,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "response": lambda column: pa.types.is_string(column.type) and not column.null_count,
     "follow": _are_turns,
     "negatives": _are_turns,
+    "template": lambda column: pa.types.is_string(column.type),
     "speakers": lambda column: _is_list_of_texts(column.type),
     "weight": _are_weights,
     "similar": _are_flags,
@@ -89,8 +89,10 @@ def pairs_of_batch(batch: pa.RecordBatch) -> ChunkPairs:
     context_roles, response_role = _roles_of_batch(batch, context.sizes)
     weights = _values(batch, "weight")
     turns = _values(batch, "turn")
+    templates = _values(batch, "template")
+    is_told = np.asarray([template is not None for template in templates], bool)
     return ChunkPairs(
-        texts=texts + batch["response"].to_pylist(),
+        texts=[*texts, *batch["response"].to_pylist(), *(t for t in templates if t is not None)],
         context=context,
         follow=follow,
         negatives=negatives,
@@ -98,12 +100,12 @@ def pairs_of_batch(batch: pa.RecordBatch) -> ChunkPairs:
         response=len(texts) + np.arange(n),
         response_role=response_role,
         weight=np.asarray([np.nan if w is None else w for w in weights], np.float32),
-        similar=_flags(batch, "similar"),
+        similar=np.asarray([said is None or said for said in _values(batch, "similar")], np.uint8),
         kind=_names(batch, "kind"),
         domain=[name if isinstance(name, str) else None for name in _values(batch, DOMAIN)],
         dialogue=_names(batch, "dialogue_id"),
         turn=np.asarray([UNKNOWN_TURN if turn is None else turn for turn in turns], np.int32),
-        template=np.full(n, -1),
+        template=np.where(is_told, len(texts) + n - 1 + np.cumsum(is_told), -1),
     ).with_own_texts()
 
 
@@ -117,13 +119,6 @@ def _names(batch: pa.RecordBatch, name: str) -> list[str | None]:
     values = _values(batch, name)
     called = {value: identity_of(value, name) for value in set(values)}
     return list(map(called.__getitem__, values))
-
-
-def _flags(batch: pa.RecordBatch, name: str) -> np.ndarray:
-    """Return a column of flags; what is not said is 1."""
-    if name not in batch.schema.names:
-        return np.ones(len(batch), np.uint8)
-    return np.asarray([flag is None or flag for flag in batch[name].to_pylist()], np.uint8)
 
 
 def _lists_of_column(batch: pa.RecordBatch, name: str, texts: list[str]) -> TurnLists:

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dialtools.chance import stable_hash
+from dialtools.corpora.fields import MOST_TURNS
 from dialtools.encoder.sidefile import write_json
 from dialtools.encoder.tokens import tokenise
 from dialtools.errors import DataError
@@ -104,7 +105,7 @@ class Spool:
         words = list(distinct)
         # Python's own hash, seeded anew in each process, serves: no key outlives the spool.
         ids, new = self.index.ids(np.fromiter(map(hash, words), np.int64, len(words)))
-        fresh = [words[i].encode("utf-8", "surrogatepass") for i in np.nonzero(new)[0]]
+        fresh = [words[i].encode() for i in np.nonzero(new)[0]]
         sizes = np.fromiter(map(len, fresh), np.int64, len(fresh))
         self.texts.write(b"".join(fresh))
         self.text_ends.write(self._ends("text_ends", sizes).astype("i8").tobytes())
@@ -113,35 +114,28 @@ class Spool:
     def _dialogues(self, chunk: ChunkPairs, response: np.ndarray) -> np.ndarray:
         """Return an integer for the dialogue of each pair; those of nameless ones are below zero.
 
-        A nameless dialogue goes on for as long as its turns rise. dial-pairs writes all windows of
-        a response one after another, in any order: the first of them again is of another dialogue,
-        and so is another response of the same turn.
+        A nameless dialogue goes on for as long as its turns rise, and ends before a named one.
+        dial-pairs writes all windows of a response one after another, in any order: the first of
+        them again is of another dialogue, and so is another response of the same turn.
 
         Args:
             response: the text of each pair's response.
         """
-        n = len(chunk)
-        names = chunk.dialogue
-        named = _hashes(names)
-        nameless = np.fromiter((name is None for name in names), bool, n)
-
-        turn, sizes = np.asarray(chunk.turn, np.int64), chunk.context.sizes
-        if not nameless.any():
-            self.last, self.last_nameless = NOWHERE, self.last_nameless + 1
-            return named
+        names, sizes = chunk.dialogue, chunk.context.sizes
+        nameless = np.fromiter((name is None for name in names), bool, len(names))
+        turn = np.where(nameless, chunk.turn, np.int64(MOST_TURNS))
         place_N3 = np.concatenate([[self.last], np.column_stack([turn, response, sizes])])
         another = (place_N3[1:, :2] != place_N3[:-1, :2]).any(1)
         # the row at which each run of one turn and response begins; 0 is what came before
-        first = np.maximum.accumulate(np.where(another, np.arange(1, n + 1), 0))
-        again = ~another & (sizes == place_N3[first, 2])
+        begun = np.where(another, np.arange(1, len(names) + 1), 0)
+        first = np.maximum.accumulate(np.concatenate([[0], begun]))
+        again = ~another & (sizes == place_N3[first[1:], 2])
         falls = (turn < place_N3[:-1, 0]) | ((turn == place_N3[:-1, 0]) & another)
-        begins = ~nameless | falls | again | (turn < 1)
+        begins = nameless & (falls | again | (turn < 1))
         runs = self.last_nameless + np.cumsum(begins)
-        self.last = (int(turn[-1]), int(response[-1]), int(place_N3[first[-1], 2]))
-        if not nameless[-1]:
-            self.last = NOWHERE
-        self.last_nameless = int(runs[-1])
-        return np.where(nameless, -1 - runs, named)
+        self.last = (*place_N3[-1, :2].tolist(), int(place_N3[first[-1], 2]))
+        self.last_nameless += int(begins.sum())
+        return np.where(nameless, -1 - runs, _hashes(names))
 
     def close(self) -> dict[str, int]:
         """Finish the files; return the counts, which a store keeps."""
@@ -182,6 +176,7 @@ def spool(
     for chunk in lessons or ():
         spooled.add(taught(chunk, policy))
     before = spooled.pairs
+    spooled.last, spooled.last_nameless = NOWHERE, 0  # a teacher changes no dialogue's number
     if lessons is not None and not before:
         raise DataError("--teacher: no text with a vector")
     last = None if limit is None else before + limit

@@ -129,7 +129,7 @@ class Store:
         """Return the texts of utterances."""
         ends = mapped(self.directory / "text_ends.i8")
         data = mapped(self.directory / "texts.bin", "u1")
-        return [data[_range(ends, i)].tobytes().decode("utf-8", "replace") for i in utterances]
+        return [data[_range(ends, i)].tobytes().decode() for i in utterances]
 
     def record(self, pair: int) -> dict[str, Any]:
         """Return a pair as the record it came from."""
@@ -199,9 +199,7 @@ def utterance_texts(directory: Path, *, every: int = 1) -> Iterator[str]:
     ends = mapped(directory / "text_ends.i8")
     data = mapped(directory / "texts.bin", "u1")
     for i in range(0, len(ends), every):
-        text = data[_range(ends, i)].tobytes().decode("utf-8", "surrogatepass")
-        # half a surrogate pair, which JSON can write and tokenizers cannot read, becomes "?"
-        yield text.encode("utf-8", "replace").decode()
+        yield data[_range(ends, i)].tobytes().decode()
 
 
 def placeholders(directory: Path) -> list[str]:

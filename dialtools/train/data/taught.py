@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from dialtools.corpora.fields import BadRecord, text
 from dialtools.errors import DataError
@@ -14,7 +16,8 @@ from dialtools.streams.making import one_space
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.vector_files import embeddings_of, single_rows
 from dialtools.streams.vectors import Embeddings
-from dialtools.train.data.chunk_pairs import UNKNOWN_TURN, ChunkPairs, TurnLists
+from dialtools.train.data.chunk_pairs import ChunkPairs
+from dialtools.train.data.pairs_of_batch import pairs_of_batch
 
 
 class Taught:
@@ -84,22 +87,6 @@ def _texts(values: list[Any], chunk: Chunk) -> list[str]:
 
 
 def _with_themselves(texts: list[str], vectors_PD: np.ndarray) -> ChunkPairs:
-    n = len(texts)
-    none = TurnLists(np.zeros(0, np.int64), np.zeros(n, np.int64))
-    return ChunkPairs(
-        texts=texts,
-        context=TurnLists(np.arange(n), np.ones(n, np.int64)),
-        follow=none,
-        negatives=none,
-        context_roles=np.zeros(n, np.uint8),
-        response=np.arange(n),
-        response_role=np.zeros(n, np.uint8),
-        weight=np.full(n, np.nan, np.float32),
-        similar=np.ones(n, np.uint8),
-        kind=[None] * n,
-        domain=[None] * n,
-        dialogue=[None] * n,
-        turn=np.full(n, UNKNOWN_TURN, np.int32),
-        template=np.full(n, -1),
-        vectors=vectors_PD,
-    )
+    contexts = pa.array([[text] for text in texts], pa.list_(pa.string()))
+    pairs = {"context": contexts, "response": pa.array(texts, pa.string())}
+    return replace(pairs_of_batch(pa.RecordBatch.from_pydict(pairs)), vectors=vectors_PD)

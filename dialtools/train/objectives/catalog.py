@@ -124,7 +124,7 @@ class ContextOptions:
         default=0,
         parse=at_least(4),
         help="cut contexts to N tokens, the oldest first",
-        shown="max-length times the longest window",
+        shown="max-length times the longest window, up to 512 or max-length",
     )
 
 
