@@ -100,10 +100,11 @@ class Intent(Task[IntentProtocol]):
         return self.options.label
 
     def examples(self, record: Record) -> list[Record]:
-        """Return the record, if it has a text and a label."""
+        """Return the record, if it has a text and a label; of a drawn test none that was made."""
         self._label(record)
         column_of_turns([record], self.options.text)
-        return [record]
+        made = self.options.test_share and record[1].get("synthetic")  # of a tested text, maybe
+        return [] if made else [record]
 
     def _tested_of_labels(self, records: Sequence[Record]) -> list[bool]:
         labels = [self._label(record) for record in records]

@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from subprocess import PIPE
 from types import SimpleNamespace
@@ -658,6 +659,20 @@ def test_models_of_equal_weights_and_other_tokenizers_have_runs_of_their_own(
         True,
         True,
         False,
+    ]
+
+
+def test_a_drawn_test_neither_tests_nor_learns_what_dial_augment_made(
+    intents: Path, tmp_path: Path
+):
+    own = [json.loads(line) for line in intents.read_text().splitlines()]
+    made = [row | {"text": f"made {row['text']}", "synthetic": True} for row in own]
+    file = write(tmp_path / "augmented.jsonl", own + made)
+    options = IntentProtocol(inputs=(str(file),), model=("m",), test_share=0.25)
+    task, alone = Intent(options), Intent(replace(options, inputs=(str(intents),)))
+    assert task.train.sides == alone.train.sides and len(task.labels) == 48
+    assert [row["text"] for _, row in task.test_records] == [
+        row["text"] for _, row in alone.test_records
     ]
 
 
