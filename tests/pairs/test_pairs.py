@@ -487,6 +487,8 @@ def test_pairs_carry_the_domain_of_their_dialogue_if_asked():
     assert not any("domain" in row for row in mined(talks))
     (piece,) = pieces(talks, lines=False, domain=True)
     assert piece.payload["domain"].to_pylist() == ["taxi", None]
+    alone = [{"text": "a", "domain": "taxi", "id": "1"}, {"text": "b"}]
+    assert [r.get("domain") for r in mined(alone, kind="self", domain=True)] == ["taxi", None]
 
 
 def test_a_summary_tells_what_each_input_gives_and_writes_no_pairs(tmp_path: Path, scripts: Path):
