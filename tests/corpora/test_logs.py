@@ -21,7 +21,7 @@ from written import json_lines, json_value
 from dialtools.corpora import by_turn
 from dialtools.corpora.by_dialogue import Row, by_dialogue
 from dialtools.corpora.options import LogOptions
-from dialtools.corpora.read import dialogue_chunks, dialogue_records
+from dialtools.corpora.read import dialogue_chunks, dialogue_records, dialogues
 from dialtools.corpora.replies import branches
 from dialtools.streams.chunks import read_records
 from dialtools.streams.policy import Policy, Where
@@ -649,6 +649,30 @@ def test_shuffled_rows_give_the_dialogues_of_sorted_ones(
 
     together = sorted(rows, key=lambda row: row["dialogue_id"])
     assert read(chance.sample(rows, len(rows)), unsorted=True) == read(together)
+
+
+def test_columns_kept_beside_those_that_are_named_tell_nothing_in_their_place(tmp_path: Path):
+    path = tmp_path / "rows.jsonl"
+    rows = [  # whose sent, author and parent are null where time, speaker and reply_to are not
+        {"text": "b", "sent": 2, "time": 1, "author": "k", "parent": None, "reply_to": "2"},
+        {"text": "c", "sent": None, "time": 0, "author": None, "role": "x", "reply_to": "1"},
+        {"text": "a", "sent": 1, "time": 2, "author": "k", "speaker": "y", "reply_to": "1"},
+    ]
+    rows = [{"dialogue_id": "d", "id": str(n), **row} for n, row in enumerate(rows)]
+    path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    for flags in (
+        {"order_column": "sent", "speaker_column": "author"},
+        {"reply_column": "parent", "speaker_column": "author"},
+    ):
+        logs, policy = LogOptions(**flags), Policy()
+        found = []
+        for keep in (False, True):
+            chunks = dialogue_chunks(
+                [str(path)], format=None, logs=logs, policy=policy, tally=Tally(), keep=keep
+            )
+            read = (found for chunk in chunks for found in dialogues(chunk, policy, logs, Tally()))
+            found.append([(talk.texts, talk.speakers) for _, talk in read])
+        assert found[0] == found[1]
 
 
 # Speakers and chat-ML
