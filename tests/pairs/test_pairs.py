@@ -330,6 +330,14 @@ def test_words_are_counted_turn_by_turn_or_in_the_joined_context_and_in_the_resp
         (["a b", "c d"], "e f g h"),
     ]
     assert found["joined"] == [(["a b", "c d"], "e f g h")]
+    negatives = ["n o", "n", "", "n o p"]  # a negative is one of the texts
+    rows = [{"anchor": "a b", "positive": "c d", "negative": n} for n in negatives]
+    for of in found:
+        tally = Tally()
+        options = {"kind": "triple", "min_words": 2, "words_of": of}
+        made = rows_of(pieces(rows, tally=tally, **options))
+        assert [r["negatives"] for r in made] == [["n o"], ["n o p"]]
+        assert (dict(tally.dropped), tally.sources) == ({"short": 1, "empty": 1}, 4)
 
 
 def test_dialogues_of_just_the_least_number_of_turns_stay():
