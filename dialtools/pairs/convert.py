@@ -81,7 +81,7 @@ def _dialogues(
         else:
             record["turns"] = turns[: options.first]
             tally.drop("turns beyond --first", len(turns) - len(record["turns"]))
-            identity = known_by(record.get("id") or None, (turn["text"] for turn in turns))
+            identity = known_by(record.get("id"), (turn["text"] for turn in turns))
             yield line, identity, [record], session
 
 

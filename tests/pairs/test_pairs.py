@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import shlex
 import subprocess
 from collections import Counter
@@ -271,6 +272,18 @@ def test_a_share_is_below_1_whatever_the_hash(monkeypatch: pytest.MonkeyPatch):
     for bits in (0, 2**64 - 1):
         monkeypatch.setattr(chance, "stable_hash", lambda *_, seed, bits=bits: bits)
         assert 0 <= share("x") < 1 and split_of("x", {"all": 1.0}) == "all"
+
+
+def test_a_nameless_dialogue_is_of_one_part_as_pairs_and_as_a_record_with_its_blanks():
+    talks = [{"turns": [f" hello {i}", "b "]} for i in range(20)]
+    alone = [{"text": f" hello {i} "} for i in range(20)]
+    split = {"split": ("train=0.5", "dev=0.5"), "output": "{split}"}
+    for records, kinds in ((talks, ("consecutive", "dialogue")), (alone, ("self", "utterance"))):
+        told = []
+        for kind in kinds:
+            made = {piece.part: rows_of([piece]) for piece in pieces(records, kind=kind, **split)}
+            told.append({p: {*re.findall(r"hello (\d+)", str(made[p]))} for p in made})
+        assert told[0] == told[1] and all(told[0].values())
 
 
 @pytest.mark.parametrize("seed", [0, 5])
