@@ -7,6 +7,7 @@ import pickle
 import re
 import shlex
 import subprocess
+import tarfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import date
@@ -278,10 +279,10 @@ def test_a_nameless_dialogue_is_of_one_part_as_pairs_and_as_a_record_with_its_bl
     talks = [{"turns": [f" hello {i}", "b "]} for i in range(20)]
     alone = [{"text": f" hello {i} "} for i in range(20)]
     split = {"split": ("train=0.5", "dev=0.5"), "output": "{split}"}
-    for records, kinds in ((talks, ("consecutive", "dialogue")), (alone, ("self", "utterance"))):
+    for rows, kinds in ((talks, ("consecutive", "dialogue")), (alone, ("self", "utterance"))):
         told = []
         for kind in kinds:
-            made = {piece.part: rows_of([piece]) for piece in pieces(records, kind=kind, **split)}
+            made = {piece.part: rows_of([piece]) for piece in pieces(rows, kind=kind, **split)}
             told.append({p: {*re.findall(r"hello (\d+)", str(made[p]))} for p in made})
         assert told[0] == told[1] and all(told[0].values())
 
@@ -535,6 +536,29 @@ def test_a_summary_tells_what_each_input_gives_and_writes_no_pairs(tmp_path: Pat
     }
     assert (two["corpus"], two["kept"], two["same_speaker"]) == ("two.txt", 1, 0)
     assert (every["corpus"], every["kept"], every["turns"]) == ("all", 2, 7)
+
+
+def test_a_summary_has_a_row_for_each_input_with_what_was_left_out_before_pairs_are_made(
+    tmp_path: Path, scripts: Path
+):
+    table = "dialogue_id,text\n1,a\n1,\n1,b\n"
+    for name, content in (("one.csv", table), ("in/two.csv", table), ("in/three.csv", table)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    (tmp_path / "none.csv").write_text("")
+    with tarfile.open(tmp_path / "in.tar", "w") as packed:
+        packed.add(tmp_path / "in", "in")
+    inputs = ("one.csv", "in.tar", "in", "none.csv")
+    command = [scripts / "dial-pairs", "--summary", "--text-column", "text", *inputs]
+    run = subprocess.run(command, capture_output=True, cwd=tmp_path, check=True)
+    rows = [json.loads(line) for line in run.stdout.splitlines()]
+    assert [(row["corpus"], row["kept"], row["dropped"]) for row in rows] == [
+        ("one.csv", 1, {"turns without text": 1}),
+        ("in.tar", 2, {"turns without text": 2}),
+        ("in", 2, {"turns without text": 2}),
+        ("none.csv", 0, None),
+        ("all", 5, {"turns without text": 5}),
+    ]
 
 
 def test_speakers_are_joined_before_turns_are_counted():
