@@ -146,8 +146,8 @@ class Freq:
 
         bounds = [n for n in (self.options.top, self.options.limit) if n is not None]
         bounds = [] if self.options.part else bounds  # the most frequent of all parts may be rare
-        rows = counting.ranked if self.options.rank else counting.unordered
-        with closing(ahead(rows(min(bounds, default=None)))) as read:
+        rows = counting.counts(min(bounds, default=None), ranked=self.options.rank)
+        with closing(ahead(rows)) as read:
             for texts, counts in read:
                 if len(counts):
                     yield draw(texts, counts, first=rank, **shared)
