@@ -66,9 +66,8 @@ class Shaper:
         self.gap = logs.gap_seconds
         self.style = logs.time_format
         self.tally = tally
-        self.idle = not self.roles and not self.dropped and not self.gap
         self.tree = logs.reply_column is not None
-        self.idle = self.idle and not self.tree
+        self.idle = not (self.roles or self.dropped or self.gap or self.tree)
 
     def __call__(self, record: Mapping[str, Any], *, nulls: bool = True) -> Iterator[Session]:
         """Yield {"id"?, ..., "turns": [{"speaker"?, "text", ...}]}, one a session.
