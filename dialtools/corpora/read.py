@@ -218,7 +218,7 @@ def dialogues(
                 tally.drop(WITHOUT_TEXT, len(talk.texts) - len(said.texts))
                 yield number, said
             else:
-                parts = [(dialogue(part), session) for part, session in shape(found)]
+                parts = [(dialogue(part.record), part.number) for part in shape(found)]
                 yield from [(number, talk._replace(session=session)) for talk, session in parts]
         except BadRecord as error:
             _reject(policy, chunk, number, error, record)

@@ -523,6 +523,8 @@ def test_rows_that_answer_one_another_are_a_tree_of_dialogues(
 
     assert told() == {"t": "q no", "t#2": "q yes ok", "t2": "x"}
     assert told("--order-column", "rank") == {"t": "q yes ok", "t#2": "q no", "t2": "x"}
+    turns = json_lines(run(scripts, "--kind", "utterance", *table).stdout.decode())
+    assert [turn["text"] for turn in turns] == ["q", "no", "yes", "ok", "x"], "each once"
     dropped = told("--drop-speaker", "prompter")
     assert dropped == {"t": "no", "t#2": "yes ok"}
     for seed in range(4):  # a tree is in one part of a split
@@ -554,6 +556,9 @@ def test_a_tree_of_messages_in_one_record_is_read_as_its_branches(tmp_path: Path
         "u": [(None, "x")],
     }
     assert [turn["reply_to"] for turn in records[1]["turns"][1:]] == ["a", "d"]
+    turns = json_lines(run(scripts, "--kind", "utterance", "--html", log).stdout.decode())
+    once = [("t", 0, "q"), ("t", 1, "no"), ("t#2", 1, "yes"), ("t#2", 2, "ok"), ("u", 0, "x")]
+    assert [(turn["dialogue_id"], turn["turn"], turn["text"]) for turn in turns] == once
     for seed in range(4):
         flags = ["--split", "a=0.5,b=0.5", "--seed", seed, "--overwrite"]
         run(scripts, *flags, "-o", tmp_path / "{split}.jsonl", log)
@@ -644,7 +649,7 @@ def test_shuffled_rows_give_the_dialogues_of_sorted_ones(
         return {
             r["id"]: r
             for chunk in chunks
-            for _, (r, _) in dialogue_records(chunk, policy, logs, Tally())
+            for _, (r, *_) in dialogue_records(chunk, policy, logs, Tally())
         }
 
     together = sorted(rows, key=lambda row: row["dialogue_id"])
