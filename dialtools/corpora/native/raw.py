@@ -135,6 +135,16 @@ def lines(files: Files, *patterns: str) -> Iterator[Raw]:
             )
 
 
+def text_lines(files: Files, *patterns: str) -> Iterator[Raw]:
+    """Yield the lines of text files that are not empty; the split is of the file's name."""
+    for name in files.needed(*patterns):
+        with files.one_of_many():
+            yield from (
+                Raw(files.where(name, n), split_of_name(name), line)
+                for n, line in files.lines(name)
+            )
+
+
 def turn(
     speaker: str | None,
     text: str,
