@@ -45,34 +45,29 @@ def _distinct(total: int, most: int, seed: int) -> Iterator[int]:
             yield number
 
 
-class Filler:
-    """Puts values into templates.
+def fillings(
+    template: Template,
+    old: Sequence[str],
+    values: dict[str, list[str]],
+    *,
+    most: int | None,
+    articles: bool,
+    seed: int,
+) -> Iterator[tuple[str, list[Span]]]:
+    """Yield the texts of a template that held the values `old`, and where values stand.
 
     Args:
         values: of each type, those to choose from; a type without any keeps its value.
-        most: utterances of a template at most; None is all.
+        most: so many texts at most; None is all.
         articles: let a/an before a value agree with it.
     """
-
-    def __init__(
-        self, values: dict[str, list[str]], *, most: int | None, articles: bool, seed: int
-    ) -> None:
-        self.values = values
-        self.most = most
-        self.articles = articles
-        self.seed = seed
-
-    def __call__(self, template: Template, old: Sequence[str]) -> Iterator[tuple[str, list[Span]]]:
-        """Yield the texts of a template that held the values `old`, and where values stand."""
-        choices = [
-            self.values.get(label) or [value]
-            for label, value in zip(template.labels, old, strict=True)
-        ]
-        seed = stable_hash(template.typed(), seed=self.seed)
-        sizes = [len(values) for values in choices]
-        for chosen in combinations(sizes, self.most, seed=seed):
-            new = [values[i] for values, i in zip(choices, chosen, strict=True)]
-            yield put(template, old, new, articles=self.articles)
+    choices = [
+        values.get(label) or [value] for label, value in zip(template.labels, old, strict=True)
+    ]
+    seed = stable_hash(template.typed(), seed=seed)
+    for chosen in combinations([len(each) for each in choices], most, seed=seed):
+        new = [each[i] for each, i in zip(choices, chosen, strict=True)]
+        yield put(template, old, new, articles=articles)
 
 
 def put(

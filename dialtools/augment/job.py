@@ -11,7 +11,7 @@ from typing import IO, Any
 from dialtools.advance import Advance, silent
 from dialtools.augment import consistent
 from dialtools.augment.book import Book, key
-from dialtools.augment.fill import Filler
+from dialtools.augment.fill import fillings
 from dialtools.augment.items import Item, Turn, items, short
 from dialtools.augment.options import AugmentOptions
 from dialtools.augment.tagger import Marked, marked_by, tagger
@@ -45,6 +45,7 @@ class Augment:
         self.policy = policy
         self.advance = advance
         self.book = Book()
+        self.values: dict[str, list[str]] = {}
         self.tally = Tally()
         self.originals = self.synthetic = self.passed = self.ambiguous = 0
         self.dialogues = False
@@ -93,13 +94,10 @@ class Augment:
         self.book = book.filtered(
             types=options.types, min_count=options.min_count, max_words=options.max_words
         )
-        values = {
+        self.values = {
             label: [value for value, _ in self.book.values(label)[: options.top_k]]
             for label in self.book.types
         }
-        self.filler = Filler(
-            values, most=options.most, articles=options.articles, seed=options.seed
-        )
 
     def _check_spans(self, marked: Marked) -> None:
         """Note spans of records that are not there.
@@ -159,21 +157,19 @@ class Augment:
             }
 
     def _filled(self, item: Item) -> Iterator[list[Turn]]:
+        seed, most, articles = self.options.seed, self.options.most, self.options.articles
         if not item.dialogue:
             (turn,) = item.turns
             if turn.spans:
                 old = [turn.text[span.start : span.end] for span in turn.spans]
-                for text, spans in self.filler(template(turn.text, turn.spans), old):
-                    yield [turn._replace(text=text, spans=spans)]
+                cut = template(turn.text, turn.spans)
+                made = fillings(cut, old, self.values, most=most, articles=articles, seed=seed)
+                yield from ([turn._replace(text=text, spans=spans)] for text, spans in made)
             return
-        seed = stable_hash(item.source_id, seed=self.options.seed)
+        seed = stable_hash(item.source_id, seed=seed)
         try:
             yield from consistent.variants(
-                item.turns,
-                self.filler.values,
-                most=self.options.most,
-                articles=self.options.articles,
-                seed=seed,
+                item.turns, self.values, most=most, articles=articles, seed=seed
             )
         except consistent.Ambiguous:
             self.ambiguous += 1

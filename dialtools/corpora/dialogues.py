@@ -90,8 +90,11 @@ def dialogue(record: Mapping[str, Any]) -> Dialogue:
 
 
 def known_by(name: str | None, texts: Iterable[str]) -> str:
-    """Return what chance knows a dialogue by: its name, else its texts. Same text, same part."""
-    return "\n".join(texts) if name is None else name
+    """Return what chance knows a dialogue by: its name, else its texts. Same text, same part.
+
+    Records keep the blanks at the ends of texts, which pairs have not.
+    """
+    return "\n".join(text.strip() for text in texts) if name is None else name
 
 
 def uncut(identity: str, session: int) -> str:

@@ -75,11 +75,12 @@ def text(value: Any, where: str) -> None:
 
 
 def is_known(label: Any) -> bool:
-    """Tell whether there is a label: a CSV has an empty one where there is none, pandas NaN.
+    """Tell whether there is a label: a CSV has blanks where there is none, pandas NaN.
 
     A list of labels may hold none.
     """
-    return label is not None and label not in ("", []) and label == label
+    blank = not label.strip() if isinstance(label, str) else label in (None, [])
+    return not blank and label == label
 
 
 def as_text(value: Any) -> str:

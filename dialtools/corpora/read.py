@@ -211,14 +211,14 @@ def dialogues(
     for number, record in read:
         try:
             alone = utterances and _is_utterance(record)
-            found = {"id": whose(record), "turns": [record]} if alone else record
+            found = _of_one_turn(record) if alone else record
             if shape.idle and OF_CHATS.isdisjoint(found) and not is_tree(found):
                 talk = dialogue(found)
                 said = talk.spoken()
                 tally.drop(WITHOUT_TEXT, len(talk.texts) - len(said.texts))
                 yield number, said
             else:
-                parts = [(dialogue(part), session) for part, session in shape(found)]
+                parts = [(dialogue(part.record), part.number) for part in shape(found)]
                 yield from [(number, talk._replace(session=session)) for talk, session in parts]
         except BadRecord as error:
             _reject(policy, chunk, number, error, record)
@@ -251,6 +251,11 @@ def _read(
     else:
         read = ((line, {"turns": talk.texts}) for line, talk in plain_dialogues(chunk, policy))
     return shown_records(read, chunk, policy, logs) if logs.reading else read
+
+
+def _of_one_turn(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an utterance as a dialogue, of its domain."""
+    return {"id": whose(record), DOMAIN: record.get(DOMAIN), "turns": [record]}
 
 
 def _is_utterance(names: Collection[str]) -> bool:

@@ -26,7 +26,7 @@ from dialtools.corpora.dialogues import (
 )
 from dialtools.corpora.fields import TURN_TEXTS, BadRecord, json_kind, without_text
 from dialtools.corpora.options import EVERY_OTHER, LogOptions
-from dialtools.corpora.replies import ID, PROMPT, branches, is_tree, turns_of_tree
+from dialtools.corpora.replies import PROMPT, branches, is_tree, turns_of_tree
 from dialtools.corpora.times import BadTime, seconds
 from dialtools.streams.tally import Tally
 
@@ -41,10 +41,14 @@ NO_TURNS = {
 
 
 class Session(NamedTuple):
-    """A dialogue record, and which part of a longer one it is, from 1."""
+    """A dialogue record, which part of a longer one it is, from 1, and how many turns it repeats.
+
+    A branch of a tree begins with a turn that one before it has.
+    """
 
     record: dict[str, Any]
     number: int = 1
+    again: int = 0
 
 
 class Shaper:
@@ -66,9 +70,8 @@ class Shaper:
         self.gap = logs.gap_seconds
         self.style = logs.time_format
         self.tally = tally
-        self.idle = not self.roles and not self.dropped and not self.gap
         self.tree = logs.reply_column is not None
-        self.idle = self.idle and not self.tree
+        self.idle = not (self.roles or self.dropped or self.gap or self.tree)
 
     def __call__(self, record: Mapping[str, Any], *, nulls: bool = True) -> Iterator[Session]:
         """Yield {"id"?, ..., "turns": [{"speaker"?, "text", ...}]}, one a session.
@@ -90,12 +93,12 @@ class Shaper:
         sessions = list(self._parts(said, turns, times, tree=tree or self.tree))
         if identity is None and len(sessions) > 1:
             identity = _known_by(turns)
-        for number, session in enumerate(sessions, 1):
+        for number, (session, again) in enumerate(sessions, 1):
             if identity is None:
                 yield Session({**rest, "turns": session})
                 continue
             name = identity if number == 1 else f"{identity}#{number}"
-            yield Session({"id": name, **rest, "turns": session}, number)
+            yield Session({"id": name, **rest, "turns": session}, number, again)
 
     def _turns(self, turns: list[Any], key: str) -> tuple[list[dict[str, Any]], list[float]]:
         """Return the turns that are left, and with a gap the time of each."""
@@ -156,14 +159,19 @@ class Shaper:
 
     def _parts(
         self, said: list[Any], turns: list[dict[str, Any]], times: list[float], *, tree: bool
-    ) -> Iterator[list[dict[str, Any]]]:
-        """Cut a tree of answers into its branches, and where pauses are too long."""
-        if not tree:
-            yield from self._sessions(turns, times)
-            return
-        for branch in branches(said, turns):
+    ) -> Iterator[tuple[list[dict[str, Any]], int]]:
+        """Cut a tree of answers into its branches, and where pauses are too long.
+
+        Beside each part stands how many of its turns a branch before has.
+        """
+        known: set[int] = set()
+        for branch in branches(said, turns) if tree else [range(len(turns))]:
+            again = int(not known.isdisjoint(branch[:1]))
+            known.update(branch)
             moments = [times[place] for place in branch] if self.gap else []
-            yield from self._sessions([turns[place] for place in branch], moments)
+            for part in self._sessions([turns[place] for place in branch], moments):
+                yield part, again
+                again = 0
 
     def _sessions(
         self, turns: list[dict[str, Any]], times: list[float]
@@ -192,11 +200,8 @@ def as_turns(record: Mapping[str, Any], tally: Tally) -> Iterator[tuple[Mapping[
     if not is_tree(record) and key_of_turns(record) not in OF_CHATS:
         yield record, 0
         return
-    known: set[str] = set()
-    for number, (made, _) in enumerate(Shaper(LogOptions(), tally)(record)):
-        turns = made["turns"]
-        yield made, int(number > 0 and turns[0][ID] in known)
-        known.update(turn[ID] for turn in turns if ID in turn)
+    for made in Shaper(LogOptions(), tally)(record):
+        yield made.record, made.again
 
 
 def _known_by(turns: list[dict[str, Any]]) -> str:

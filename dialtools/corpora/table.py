@@ -72,6 +72,16 @@ class Columns(NamedTuple):
         """Those that may tell what a row is called by, where rows answer one another."""
         return ((self.id,) if self.id else IDS) if self.reply else ()
 
+    def unasked(self, by: str | None) -> set[str]:
+        """Return what would tell something in place of columns that say nothing of a row.
+
+        Args:
+            by: the column that tells who speaks.
+        """
+        instead = {"time"} if self.order else set[str]()
+        instead |= {REPLY} if self.reply else set()
+        return instead.union(SPEAKER_KEYS if self.speaker and not by else ())
+
     @property
     def named(self) -> tuple[str, ...]:
         """Those that the table must have."""
@@ -197,7 +207,7 @@ def _turn(row: Mapping[str, Any], columns: Columns, *, keep: bool) -> dict[str, 
     if row.get(DOMAIN):
         turn[DOMAIN] = row[DOMAIN]
     if keep:
-        used = {*columns.named, by, named}
+        used = {*columns.named, by, named, *columns.unasked(by)}
         turn |= {k: v for k, v in row.items() if k not in used and k not in turn}
     return turn
 

@@ -116,17 +116,13 @@ def number(value: Any) -> float | None:
     if type(value) not in (int, float) and not is_text_of_number:
         return None
     try:
-        whole = int(value) if type(value) is not float else value
+        told = int(value) if type(value) is not float else value
     except ValueError:
-        whole = value
+        told = float(value)
     try:
-        return whole if type(whole) is int and abs(whole) < 1 << 63 else _finite(float(whole))
+        return told if math.isfinite(told) else None
     except OverflowError:
         return None
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _scaled(value: float) -> float:

@@ -27,14 +27,13 @@ class Weighed(NamedTuple):
         """Whether the payload is JSON lines."""
         return isinstance(self.payload, bytes)
 
-    def first(self, rows: int) -> Weighed:
-        """Return the first records."""
-        payload = self.payload
-        if isinstance(payload, bytes):
-            payload = b"".join([line + b"\n" for line in payload.split(b"\n")[:rows]])
-        else:
-            payload = payload.slice(0, rows)
-        return Weighed(payload, self.weights[:rows])
+
+def first_texts(parts: Iterable[Texts], most: int | None) -> Iterator[Texts]:
+    """Yield parts with what is to be re-emitted, until they have so many texts; None is all."""
+    for part in parts:
+        yield part if most is None else part.first(most)
+        if most is not None and (most := most - len(part.texts)) <= 0:
+            return
 
 
 def weighed(

@@ -223,17 +223,17 @@ class Counting:
         for batch in self._results(query):
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
-    def ranked(self, limit: int | None = None) -> Iterator[tuple[pa.Array, np.ndarray]]:
-        """Yield texts and counts in batches: falling counts, then the texts by code point."""
+    def counts(
+        self, limit: int | None = None, *, ranked: bool = True
+    ) -> Iterator[tuple[pa.Array, np.ndarray]]:
+        """Yield texts and counts in batches.
+
+        Args:
+            ranked: falling counts, then the texts by code point; else in no order.
+        """
+        order = "ORDER BY n DESC, text" if ranked else ""
         top = "" if limit is None else f"LIMIT {limit}"
-        yield from self._counts(f"SELECT text, n FROM counts ORDER BY n DESC, text {top}")
-
-    def unordered(self, limit: int | None = None) -> Iterator[tuple[pa.Array, np.ndarray]]:
-        """Yield texts and counts in batches, in no order."""
-        some = "" if limit is None else f"LIMIT {limit}"
-        yield from self._counts(f"SELECT text, n FROM counts {some}")
-
-    def _counts(self, query: str) -> Iterator[tuple[pa.Array, np.ndarray]]:
+        query = f"SELECT text, n FROM counts {order} {top}"
         for batch in _filled(self._results(query, DUCKDB_ROWS)):
             yield batch["text"], np.asarray(batch["n"])
 

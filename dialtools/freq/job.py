@@ -15,7 +15,7 @@ from dialtools.corpora.logs import FIRST_TEXTS, probe
 from dialtools.corpora.read import record_chunks
 from dialtools.errors import ConfigError
 from dialtools.freq import render
-from dialtools.freq.annotate import Weighed, weighed
+from dialtools.freq.annotate import Weighed, first_texts, weighed
 from dialtools.freq.columns import normalised
 from dialtools.freq.count import Counting
 from dialtools.freq.fields import TEXT
@@ -146,8 +146,8 @@ class Freq:
 
         bounds = [n for n in (self.options.top, self.options.limit) if n is not None]
         bounds = [] if self.options.part else bounds  # the most frequent of all parts may be rare
-        rows = counting.ranked if self.options.rank else counting.unordered
-        with closing(ahead(rows(min(bounds, default=None)))) as read:
+        rows = counting.counts(min(bounds, default=None), ranked=self.options.rank)
+        with closing(ahead(rows)) as read:
             for texts, counts in read:
                 if len(counts):
                     yield draw(texts, counts, first=rank, **shared)
@@ -158,7 +158,6 @@ class Freq:
 
         Without --counts the input itself is counted in a first pass.
         """
-        limit = self.options.limit
         with (
             nullcontext() if self.options.counts else Spool() as spool,
             self.counted(spool) as counting,
@@ -172,14 +171,11 @@ class Freq:
                 return weigh(counts)
 
             held_bytes = self.options.memory // 32
-            for part in weighed(spool or self.texts(), weights, held_bytes=held_bytes):
-                if limit is not None and self.tally.kept + len(part.weights) > limit:
-                    part = part.first(limit - self.tally.kept)
+            parts = first_texts(spool or self.texts(), self.options.limit)
+            for part in weighed(parts, weights, held_bytes=held_bytes):
                 self.tally.keep(len(part.weights))
                 if len(part.weights):
                     yield part
-                if self.tally.kept == limit:
-                    return
 
     def closing_line(self) -> str:
         """Return what was counted, or weighed."""

@@ -56,6 +56,15 @@ class Texts:
     window: pa.Array | None = None
     payload: Payload | None = None
 
+    def first(self, rows: int) -> Texts:
+        """Return the first texts, and of what is to be re-emitted their records."""
+        payload = self.payload
+        if isinstance(payload, bytes):
+            payload = b"".join([line + b"\n" for line in payload.split(b"\n")[:-1][:rows]])
+        elif payload is not None:
+            payload = payload.slice(0, rows)
+        return Texts(self.source, self.name, self.texts[:rows], payload=payload)
+
 
 @dataclass
 class Extractor:

@@ -21,30 +21,11 @@ def inverse_log(frequency: np.ndarray, base: float) -> np.ndarray:
     return 1 / (np.log(frequency) / log(base) + 1)
 
 
-def inverse(frequency: np.ndarray, base: float) -> np.ndarray:
-    """Return 1 / f."""
-    return 1 / frequency
-
-
-def inverse_root(frequency: np.ndarray, base: float) -> np.ndarray:
-    """Return 1 / sqrt f."""
-    import numpy as np
-
-    return 1 / np.sqrt(frequency)
-
-
-def equal(frequency: np.ndarray, base: float) -> np.ndarray:
-    """Return 1, whatever the frequency."""
-    import numpy as np
-
-    return np.ones_like(frequency)
-
-
 WEIGHTS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
     "irf": inverse_log,
-    "inverse": inverse,
-    "sqrt": inverse_root,
-    "none": equal,
+    "inverse": lambda frequency, _: 1 / frequency,
+    "sqrt": lambda frequency, _: 1 / frequency**0.5,
+    "none": lambda frequency, _: frequency**0,
 }
 """The weight of each frequency; the base is that of the logarithm, if there is one."""
 

@@ -13,7 +13,6 @@ from dialtools.corpora.dialogues import (
     HISTORY,
     RESPONSE,
     field_of_turns,
-    key_of_turns,
     known_by,
     uncut,
     whose,
@@ -21,6 +20,7 @@ from dialtools.corpora.dialogues import (
 from dialtools.corpora.fields import FIRST, SECOND, BadRecord
 from dialtools.corpora.logs import probe, shown
 from dialtools.corpora.read import dialogue_records
+from dialtools.corpora.shape import Session, holds_turns
 from dialtools.corpora.utterances import utterance
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.render import Lines, Mined, ahead
@@ -69,11 +69,12 @@ def _is_sampled(identity: str, options: PairOptions) -> bool:
     return share(f"{identity}\tdialogue", seed=options.seed) < options.sample
 
 
-def _dialogues(
+def _talks(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
-) -> Iterator[Members]:
-    """Yield each dialogue as its record."""
-    for line, (record, session) in dialogue_records(chunk, policy, options, tally):
+) -> Iterator[tuple[int, str, Session]]:
+    """Yield where each dialogue begins, what it is known by, and its record."""
+    for line, talk in dialogue_records(chunk, policy, options, tally):
+        record = talk.record
         turns = record["turns"]
         probe((turn["text"] for turn in turns), tally, plain=chunk.plain)
         if len(turns) < options.min_turns or not turns:
@@ -81,8 +82,16 @@ def _dialogues(
         else:
             record["turns"] = turns[: options.first]
             tally.drop("turns beyond --first", len(turns) - len(record["turns"]))
-            identity = known_by(record.get("id") or None, (turn["text"] for turn in turns))
-            yield line, identity, [record], session
+            identity = known_by(record.get("id"), (turn["text"] for turn in turns))
+            yield line, identity, talk
+
+
+def _dialogues(
+    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
+) -> Iterator[Members]:
+    """Yield each dialogue as its record."""
+    for line, identity, talk in _talks(chunk, options, policy, tally):
+        yield line, identity, [talk.record], talk.number
 
 
 def _utterances(
@@ -96,7 +105,7 @@ def _utterances(
         yield from _turns(chunk, options, policy, tally)
         return
     for number, record in records(chunk, policy):
-        if key_of_turns(record):
+        if holds_turns(record):
             alone = Chunk(chunk.name, number, ROWS, [record])
             yield from _turns(alone, options, policy, tally)
             continue
@@ -130,20 +139,17 @@ def _standing_alone(record: Record) -> tuple[str, Record]:
 
 
 def _turns(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> Iterator[Members]:
-    """Yield the turns of each dialogue with the fields that the dialogue has."""
-    for line, identity, (talk,), session in _dialogues(chunk, options, policy, tally):
-        shared = {key: value for key, value in talk.items() if key not in ("id", "turns")}
-        if "id" in talk:
-            shared["dialogue_id"] = talk["id"]
-        yield (
-            line,
-            identity,
-            [
-                {**shared, "turn": i, **_said(turn, {"turn", *shared})}
-                for i, turn in enumerate(talk["turns"])
-            ],
-            session,
-        )
+    """Yield the turns of each dialogue, each once, with the fields that the dialogue has."""
+    for line, identity, talk in _talks(chunk, options, policy, tally):
+        record = talk.record
+        shared = {key: value for key, value in record.items() if key not in ("id", "turns")}
+        if "id" in record:
+            shared["dialogue_id"] = record["id"]
+        turns = [
+            {**shared, "turn": i, **_said(turn, {"turn", *shared})}
+            for i, turn in enumerate(record["turns"])
+        ]
+        yield line, identity, turns[talk.again :], talk.number
 
 
 def _said(turn: Record, known: Collection[str]) -> Record:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from dialtools.chance import share
 from dialtools.corpora.dialogues import known_by
 from dialtools.corpora.flat import FlatTurns, running
-from dialtools.pairs.options import OTHER_SPEAKER, PairOptions
+from dialtools.pairs.options import KINDS, OTHER_SPEAKER, PairOptions
 from dialtools.pairs.windows import Pairs
 from dialtools.streams.tally import Tally
 from dialtools.streams.text_columns import lengths
@@ -35,9 +35,10 @@ def kept(pairs: Pairs, turns: FlatTurns, options: PairOptions, tally: Tally) -> 
 
 
 def _masks(turns: FlatTurns, options: PairOptions) -> Iterator[tuple[str, Mask]]:
+    named = KINDS[options.kind].names_negative
     empty = lengths(turns.texts) == 0
     if empty.any():
-        yield "empty", _without(empty)
+        yield "empty", _without(empty, named=named)
     if options.min_words:
         yield "short", _long_enough(turns, options)
     if options.speaker:
@@ -53,14 +54,18 @@ def _masks(turns: FlatTurns, options: PairOptions) -> Iterator[tuple[str, Mask]]
         yield "not sampled", draw(turns, options.sample, seed=options.seed)
 
 
-def _without(fault: np.ndarray) -> Mask:
-    """Keep the pairs of which no text has a fault."""
+def _without(fault: np.ndarray, *, named: bool) -> Mask:
+    """Keep the pairs of which no text has a fault.
+
+    Args:
+        named: the turn after a response is its negative, and one of the texts.
+    """
     faults = running(fault)
 
     def mask(pairs: Pairs) -> np.ndarray:
         in_context = faults[pairs.end] - faults[pairs.start]
-        in_response = faults[pairs.response + 1] - faults[pairs.response]
-        return in_context + in_response == 0
+        behind = faults[pairs.response + 1 + named] - faults[pairs.response]
+        return in_context + behind == 0
 
     return mask
 
@@ -69,13 +74,15 @@ def _long_enough(turns: FlatTurns, options: PairOptions) -> Mask:
     """Keep the pairs whose texts have --min-words, the context turn by turn or joined."""
     counts = (count_words(text, options.words_by) for text in turns.texts.to_pylist())
     words = np.fromiter(counts, np.int64, len(turns))
+    named = KINDS[options.kind].names_negative
     if options.words_of == "members":
-        return _without(words < options.min_words)
-    total = running(words)
+        return _without(words < options.min_words, named=named)
+    total, short = running(words), running(words < options.min_words)
 
     def mask(pairs: Pairs) -> np.ndarray:
         joined = total[pairs.end] - total[pairs.start]
-        return (joined >= options.min_words) & (words[pairs.response] >= options.min_words)
+        behind = short[pairs.response + 1 + named] - short[pairs.response]
+        return (joined >= options.min_words) & (behind == 0)
 
     return mask
 

@@ -72,17 +72,10 @@ def triples(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> tuple[FlatTurns, Pairs]:
     """Return text, what it entails and what contradicts it, as three turns (SimCSE-sup)."""
-    turns = FlatTurns.of(_three_texts(chunk, options, policy, tally))
+    rows = _rows(chunk, options, policy, THREE_TEXTS, "three texts")
+    turns = FlatTurns.of((line, _talk(name, texts, options)) for line, name, texts in rows)
     first = windowed(turns, (1,))
     return turns, first.where(first.response == turns.starts[first.dialogue] + 1)
-
-
-def _three_texts(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> Talks:
-    for line, name, texts in _rows(chunk, options, policy, THREE_TEXTS, "three texts"):
-        if texts[2].strip():
-            yield line, _talk(name, texts, options)
-        else:
-            tally.drop("empty")
 
 
 def triple_chunks(options: PairOptions, policy: Policy, tally: Tally) -> Iterator[Chunk]:

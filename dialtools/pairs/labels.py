@@ -66,16 +66,12 @@ def _labelled(options: PairOptions, policy: Policy, tally: Tally) -> Iterator[Ro
                 continue
             if not row:
                 tally.drop("without a text or label")
-            elif options.min_words and _words(row, options) < options.min_words:
+            elif count_words(row.turn["text"], options.words_by) < options.min_words:
                 tally.drop("short")
             else:
                 if isinstance(split := record.get(SPLIT), str):
                     tally.facts[TO_TEST if split in HELD_OUT else TO_LEARN] += 1
                 yield row
-
-
-def _words(row: Row, options: PairOptions) -> int:
-    return count_words(row.turn["text"], options.words_by)
 
 
 def _row(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialtools.augment.agreement import takes_an
-from dialtools.augment.fill import Filler, combinations, put
+from dialtools.augment.fill import combinations, fillings, put
 from dialtools.augment.templates import template
 from dialtools.corpora.utterances import Span, apart, bracketed
 
@@ -149,9 +149,12 @@ def test_a(value: str):
 
 
 def test_a_type_without_values_keeps_its_own():
-    fill = Filler({"city": ["rome", "oslo"]}, most=None, articles=True, seed=0)
-    cut = template("to rome at noon", [Span(3, 7, "city"), Span(11, 15, "time")])
-    assert [text for text, _ in fill(cut, ["rome", "noon"])] == [
+    cut, old = (
+        template("to rome at noon", [Span(3, 7, "city"), Span(11, 15, "time")]),
+        ["rome", "noon"],
+    )
+    made = fillings(cut, old, {"city": ["rome", "oslo"]}, most=None, articles=True, seed=0)
+    assert [text for text, _ in made] == [
         "to rome at noon",
         "to oslo at noon",
     ]
@@ -161,9 +164,9 @@ def test_a_sample_of_fillings_depends_on_the_seed_and_the_template():
     cities = [f"city{i}" for i in range(50)]
 
     def filled(text: str, seed: int) -> list[str]:
-        fill = Filler({"city": cities}, most=5, articles=True, seed=seed)
         at = text.index("rome")
-        found = fill(template(text, [Span(at, at + 4, "city")]), ["rome"])
+        cut = template(text, [Span(at, at + 4, "city")])
+        found = fillings(cut, ["rome"], {"city": cities}, most=5, articles=True, seed=seed)
         return [made[span.start : span.end] for made, (span,) in found]
 
     drawn = [filled("to rome", 0), filled("to rome", 1), filled("in rome", 0)]

@@ -228,6 +228,21 @@ def test_irc_is_read_as_each_client_logs_it(read, put, client: str):
     assert all(turn["time"].startswith("2024-01-01T10:00") for turn in record["turns"])
 
 
+def test_a_day_that_is_none_is_no_date_of_a_log_and_the_29th_of_february_is_of_its_year(read, put):
+    said_on = "".join(f"{day} 10:00:00 <kim> hello\n" for day in ("Feb 30", "Feb 29"))
+    begun = "**** BEGIN LOGGING AT Sun Dec 31 10:00:00 2023\n"
+    later = begun.replace("2023", "2024")
+    for name, log, days in (
+        ("help.12345678.log", said_on, [None]),
+        ("help.log", f"{begun}{said_on}", ["2023-12-31", "2024-02-29"]),
+        ("help.log", f"{later}{said_on}", ["2024-12-31"]),
+        ("help.log", "[2024-02-30 10:00] <kim> hello\n", [None]),
+    ):
+        records = read(put({name: log}) / name, "irc")
+        times = [turn.get("time") for record in records for turn in record["turns"]]
+        assert list(dict.fromkeys(time and time[:10] for time in times)) == days
+
+
 def test_conversations_of_intercom_in_an_object_of_their_own_are_told_by_their_type(read, put):
     (conversations,) = (x["conversations"] for x in exports.INTERCOM.values())
     assert said(read(put({"all.json": {"conversations": conversations}}) / "all.json")) == {

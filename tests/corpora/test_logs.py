@@ -21,7 +21,7 @@ from written import json_lines, json_value
 from dialtools.corpora import by_turn
 from dialtools.corpora.by_dialogue import Row, by_dialogue
 from dialtools.corpora.options import LogOptions
-from dialtools.corpora.read import dialogue_chunks, dialogue_records
+from dialtools.corpora.read import dialogue_chunks, dialogue_records, dialogues
 from dialtools.corpora.replies import branches
 from dialtools.streams.chunks import read_records
 from dialtools.streams.policy import Policy, Where
@@ -523,6 +523,8 @@ def test_rows_that_answer_one_another_are_a_tree_of_dialogues(
 
     assert told() == {"t": "q no", "t#2": "q yes ok", "t2": "x"}
     assert told("--order-column", "rank") == {"t": "q yes ok", "t#2": "q no", "t2": "x"}
+    turns = json_lines(run(scripts, "--kind", "utterance", *table).stdout.decode())
+    assert [turn["text"] for turn in turns] == ["q", "no", "yes", "ok", "x"], "each once"
     dropped = told("--drop-speaker", "prompter")
     assert dropped == {"t": "no", "t#2": "yes ok"}
     for seed in range(4):  # a tree is in one part of a split
@@ -554,6 +556,9 @@ def test_a_tree_of_messages_in_one_record_is_read_as_its_branches(tmp_path: Path
         "u": [(None, "x")],
     }
     assert [turn["reply_to"] for turn in records[1]["turns"][1:]] == ["a", "d"]
+    turns = json_lines(run(scripts, "--kind", "utterance", "--html", log).stdout.decode())
+    once = [("t", 0, "q"), ("t", 1, "no"), ("t#2", 1, "yes"), ("t#2", 2, "ok"), ("u", 0, "x")]
+    assert [(turn["dialogue_id"], turn["turn"], turn["text"]) for turn in turns] == once
     for seed in range(4):
         flags = ["--split", "a=0.5,b=0.5", "--seed", seed, "--overwrite"]
         run(scripts, *flags, "-o", tmp_path / "{split}.jsonl", log)
@@ -644,11 +649,35 @@ def test_shuffled_rows_give_the_dialogues_of_sorted_ones(
         return {
             r["id"]: r
             for chunk in chunks
-            for _, (r, _) in dialogue_records(chunk, policy, logs, Tally())
+            for _, (r, *_) in dialogue_records(chunk, policy, logs, Tally())
         }
 
     together = sorted(rows, key=lambda row: row["dialogue_id"])
     assert read(chance.sample(rows, len(rows)), unsorted=True) == read(together)
+
+
+def test_columns_kept_beside_those_that_are_named_tell_nothing_in_their_place(tmp_path: Path):
+    path = tmp_path / "rows.jsonl"
+    rows = [  # whose sent, author and parent are null where time, speaker and reply_to are not
+        {"text": "b", "sent": 2, "time": 1, "author": "k", "parent": None, "reply_to": "2"},
+        {"text": "c", "sent": None, "time": 0, "author": None, "role": "x", "reply_to": "1"},
+        {"text": "a", "sent": 1, "time": 2, "author": "k", "speaker": "y", "reply_to": "1"},
+    ]
+    rows = [{"dialogue_id": "d", "id": str(n), **row} for n, row in enumerate(rows)]
+    path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    for flags in (
+        {"order_column": "sent", "speaker_column": "author"},
+        {"reply_column": "parent", "speaker_column": "author"},
+    ):
+        logs, policy = LogOptions(**flags), Policy()
+        found = []
+        for keep in (False, True):
+            chunks = dialogue_chunks(
+                [str(path)], format=None, logs=logs, policy=policy, tally=Tally(), keep=keep
+            )
+            read = (found for chunk in chunks for found in dialogues(chunk, policy, logs, Tally()))
+            found.append([(talk.texts, talk.speakers) for _, talk in read])
+        assert found[0] == found[1]
 
 
 # Speakers and chat-ML

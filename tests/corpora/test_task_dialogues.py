@@ -186,6 +186,12 @@ def test_a_single_file_of_taskmaster_is_read_by_name(read, put):
     assert [r["id"] for r in read(folder / "TM-4-2024")] == ["dlg-6"]
 
 
+def test_a_file_of_taskmaster_that_is_there_in_two_folders_is_not_read_thrice(read, put):
+    talks = TASKMASTER["TM-2-2020/data/sports.json"]
+    folder = put({"sports.json": talks, "old/sports.json": talks, "o[l]d/sports.json": talks})
+    assert [r["id"] for r in read(folder, "taskmaster")] == 3 * ["dlg-4"]
+
+
 def test_msr_e2e_has_its_quotes_undone_and_its_values_marked(read, put):
     records = read(put(MSR))
     assert [r["id"] for r in records] == [

@@ -51,7 +51,7 @@ def test_counts_beyond_memory_spill_and_come_out_whole():
         assert (counting.total, counting.distinct) == (distinct * 3 // 2, distinct)
         ranked = [
             (text, n)
-            for texts, counts in counting.ranked()
+            for texts, counts in counting.counts()
             for text, n in zip(texts.to_pylist(), counts, strict=True)
         ]
         assert ranked == [(text, 2) for text in sorted(said[1::2])] + [
@@ -73,7 +73,7 @@ def counted(*parts: Texts, **options: Any) -> dict[str, int]:
         for part in parts:
             counting.add(part)
         counting.finish()
-        batches = list(counting.ranked())
+        batches = list(counting.counts())
     return {t: int(n) for texts, ns in batches for t, n in zip(texts.to_pylist(), ns, strict=True)}
 
 
@@ -206,8 +206,8 @@ def test_counts_of_texts_that_are_looked_up_and_spectra_of_one_input_or_all():
         counting.finish()
         assert counting.lookup(pa.array(["y", "none", "x", "y"])).tolist() == [1, 0, 2, 1]
         assert counting.lookup(pa.array([], pa.string())).tolist() == []
-        assert [len(texts) for texts, _ in counting.unordered(1)] == [1]
-        assert [n.tolist() for _, n in counting.ranked(1)] == [[2]]
+        assert [len(texts) for texts, _ in counting.counts(1, ranked=False)] == [1]
+        assert [n.tolist() for _, n in counting.counts(1)] == [[2]]
 
 
 def test_of_long_texts_few_are_under_way_at_once():
@@ -215,8 +215,8 @@ def test_of_long_texts_few_are_under_way_at_once():
     with Counting(memory=MEMORY + (144 << 20), threads=1) as counting:
         counting.add(Texts(0, "mails", long))
         counting.finish()
-        for rows in (counting.ranked, counting.unordered):
-            sizes = [texts.nbytes for texts, _ in rows()]
+        for ranked in (True, False):
+            sizes = [texts.nbytes for texts, _ in counting.counts(ranked=ranked)]
             assert sum(sizes) > 20_000_000
             assert max(sizes) < count.BYTES_A_BATCH + count.DUCKDB_ROWS * 2_010
 
@@ -310,7 +310,7 @@ def test_nothing_reads_the_counts_any_more_when_they_go(monkeypatch, tmp_path: P
     at_the_end: list[bool] = []
     close = Counting.__exit__
 
-    def slowly(counting: Counting, limit: int | None = None) -> Iterator[Any]:
+    def slowly(counting: Counting, limit: int | None, *, ranked: bool) -> Iterator[Any]:
         for _ in range(3):
             reading.set()
             time.sleep(0.2)
@@ -329,7 +329,7 @@ def test_nothing_reads_the_counts_any_more_when_they_go(monkeypatch, tmp_path: P
 
         yield write
 
-    monkeypatch.setattr(Counting, "ranked", slowly)
+    monkeypatch.setattr(Counting, "counts", slowly)
     monkeypatch.setattr(Counting, "__exit__", closed)
     monkeypatch.setattr(output, "writer", full)
     with pytest.raises(OSError, match="No space left") as kept:  # it holds the frames

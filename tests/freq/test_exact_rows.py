@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from datetime import date
@@ -155,6 +156,10 @@ def test_a_limit_of_weighed_records_is_kept_within_a_part(freq):
         expected = [text for text, _ in (2 * every)[:limit]]
         assert [text for text, _ in weights(run)] == expected
         assert run.tally.kept == len(expected)
+        files = {"counts.jsonl": [{"text": "yes", "count": 8}], "a.jsonl": PAIRS}
+        run = freq(files, annotate=True, limit=limit)
+        assert len(weights(run)) == run.tally.kept
+        assert run.unseen == max(0, run.tally.kept - 3), "of the records that are written"
 
 
 def test_corpora_are_called_by_their_short_names_unless_these_are_not_enough(freq):
@@ -186,7 +191,8 @@ def test_a_weight_is_put_beside_every_kind_of_payload():
     batch = pa.RecordBatch.from_pydict({"a": [1, 2, None], "weight": [9, 9, 9]})
     table = annotate.Weighed(batch, lines.weights)
     assert lines.is_lines and not table.is_lines
-    assert annotate.as_lines(lines.first(2)) == b'{"a":1,"weight":0.5}\n{"a":2,"weight":1.0}\n'
+    three = Texts(0, "x", pa.array(["a", "b", "c"]), payload=lines.payload)
+    assert three.first(2).payload == b'{"a":1}\n{"a":2}\n'
     data = b'{"x": 1.50,"a":1,"weight":9}\n{"a":2, "y":{"weight":1}}\n'
     assert annotate.as_lines(annotate.Weighed(data, np.array([0.5, 1]))) == (
         b'{"x":1.5,"a":1,"weight":0.5}\n{"a":2, "y":{"weight":1},"weight":1.0}\n'
@@ -194,7 +200,9 @@ def test_a_weight_is_put_beside_every_kind_of_payload():
     assert annotate.as_lines(table) == (
         b'{"a":1,"weight":0.5}\n{"a":2,"weight":1.0}\n{"weight":0.5}\n'
     )
-    assert annotate.as_batch(table.first(1)).to_pydict() == {"a": [1], "weight": [0.5]}
+    cut = dataclasses.replace(three, payload=batch).first(1).payload
+    one = annotate.as_batch(annotate.Weighed(cut, lines.weights[:1]))
+    assert one.to_pydict() == {"a": [1], "weight": [0.5]}
     assert annotate.as_batch(table).schema.field("weight").type == pa.float32()
     (made,) = annotate.rendered([lines], lines=False, columns=False)
     assert made.to_pydict() == {"a": [1, 2, 3], "weight": [0.5, 1, 0.5]}

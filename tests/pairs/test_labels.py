@@ -105,6 +105,13 @@ def test_a_split_keeps_labels_together(tmp_path, scripts):
     assert len(labels[0] | labels[1]) == 20
 
 
+def test_texts_of_a_blank_label_are_no_pairs(tmp_path):
+    rows = [{"text": f"text {i}", "label": label} for i, label in enumerate([" ", " ", "x", "x"])]
+    pairs, tally = mined(rows, tmp_path)
+    assert [pair["dialogue_id"] for pair in pairs] == ["x"]
+    assert tally.dropped["without a text or label"] == 2
+
+
 def test_texts_of_one_label_are_no_negatives(tmp_path, train, scripts):
     rows = [{"says": f"text {i} of {i % 2}", "means": f"label {i % 2}"} for i in range(10)]
     table = ["says,means", *(f"{row['says']},{row['means']}" for row in rows)]

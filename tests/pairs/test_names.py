@@ -35,7 +35,7 @@ def test_what_is_no_name_hides_no_other(nothing: object):
 def test_a_field_that_is_not_asked_for_the_name_is_carried_along_whatever_it_holds():
     record = {"id": "a", "dialogue_id": {"b": 1}, "turns": TURNS}
     assert naming(record) == ("a", ("id",)) and dialogue(record).id == "a"
-    ((shaped, _),) = Shaper(LogOptions(), Tally())(record)
+    ((shaped, *_),) = Shaper(LogOptions(), Tally())(record)
     assert (shaped["id"], shaped["dialogue_id"]) == ("a", {"b": 1})
     assert naming({"dialogue_id": "d", "id": None}) == ("d", ("id", "dialogue_id"))
 
@@ -53,7 +53,7 @@ def test_a_speaker_without_a_name_is_nobody():
     assert role_of("Prompter") == role_of("user") == USER
     for blank in ("", " ", None):
         beside = {"turns": [{"speaker": blank, "role": "user", "text": "a"}]}
-        ((shaped, _),) = Shaper(LogOptions(), Tally())(beside)
+        ((shaped, *_),) = Shaper(LogOptions(), Tally())(beside)
         assert shaped["turns"] == [{"speaker": "user", "text": "a"}]
         assert dialogue(beside).speakers == ["user"]
         assert called(blank) is None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import shlex
 import subprocess
+import tarfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import date
@@ -273,6 +275,18 @@ def test_a_share_is_below_1_whatever_the_hash(monkeypatch: pytest.MonkeyPatch):
         assert 0 <= share("x") < 1 and split_of("x", {"all": 1.0}) == "all"
 
 
+def test_a_nameless_dialogue_is_of_one_part_as_pairs_and_as_a_record_with_its_blanks():
+    talks = [{"turns": [f" hello {i}", "b "]} for i in range(20)]
+    alone = [{"text": f" hello {i} "} for i in range(20)]
+    split = {"split": ("train=0.5", "dev=0.5"), "output": "{split}"}
+    for rows, kinds in ((talks, ("consecutive", "dialogue")), (alone, ("self", "utterance"))):
+        told = []
+        for kind in kinds:
+            made = {piece.part: rows_of([piece]) for piece in pieces(rows, kind=kind, **split)}
+            told.append({p: {*re.findall(r"hello (\d+)", str(made[p]))} for p in made})
+        assert told[0] == told[1] and all(told[0].values())
+
+
 @pytest.mark.parametrize("seed", [0, 5])
 def test_a_dialogue_is_of_the_part_that_seed_and_id_tell_and_of_its_text_without_an_id(seed: int):
     corpus = [as_dialogue([f"hello {i}", "b", "c"], str(i)) for i in range(30)]
@@ -330,6 +344,14 @@ def test_words_are_counted_turn_by_turn_or_in_the_joined_context_and_in_the_resp
         (["a b", "c d"], "e f g h"),
     ]
     assert found["joined"] == [(["a b", "c d"], "e f g h")]
+    negatives = ["n o", "n", "", "n o p"]  # a negative is one of the texts
+    rows = [{"anchor": "a b", "positive": "c d", "negative": n} for n in negatives]
+    for of in found:
+        tally = Tally()
+        options = {"kind": "triple", "min_words": 2, "words_of": of}
+        made = rows_of(pieces(rows, tally=tally, **options))
+        assert [r["negatives"] for r in made] == [["n o"], ["n o p"]]
+        assert (dict(tally.dropped), tally.sources) == ({"short": 1, "empty": 1}, 4)
 
 
 def test_dialogues_of_just_the_least_number_of_turns_stay():
@@ -487,6 +509,8 @@ def test_pairs_carry_the_domain_of_their_dialogue_if_asked():
     assert not any("domain" in row for row in mined(talks))
     (piece,) = pieces(talks, lines=False, domain=True)
     assert piece.payload["domain"].to_pylist() == ["taxi", None]
+    alone = [{"text": "a", "domain": "taxi", "id": "1"}, {"text": "b"}]
+    assert [r.get("domain") for r in mined(alone, kind="self", domain=True)] == ["taxi", None]
 
 
 def test_a_summary_tells_what_each_input_gives_and_writes_no_pairs(tmp_path: Path, scripts: Path):
@@ -512,6 +536,29 @@ def test_a_summary_tells_what_each_input_gives_and_writes_no_pairs(tmp_path: Pat
     }
     assert (two["corpus"], two["kept"], two["same_speaker"]) == ("two.txt", 1, 0)
     assert (every["corpus"], every["kept"], every["turns"]) == ("all", 2, 7)
+
+
+def test_a_summary_has_a_row_for_each_input_with_what_was_left_out_before_pairs_are_made(
+    tmp_path: Path, scripts: Path
+):
+    table = "dialogue_id,text\n1,a\n1,\n1,b\n"
+    for name, content in (("one.csv", table), ("in/two.csv", table), ("in/three.csv", table)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    (tmp_path / "none.csv").write_text("")
+    with tarfile.open(tmp_path / "in.tar", "w") as packed:
+        packed.add(tmp_path / "in", "in")
+    inputs = ("one.csv", "in.tar", "in", "none.csv")
+    command = [scripts / "dial-pairs", "--summary", "--text-column", "text", *inputs]
+    run = subprocess.run(command, capture_output=True, cwd=tmp_path, check=True)
+    rows = [json.loads(line) for line in run.stdout.splitlines()]
+    assert [(row["corpus"], row["kept"], row["dropped"]) for row in rows] == [
+        ("one.csv", 1, {"turns without text": 1}),
+        ("in.tar", 2, {"turns without text": 2}),
+        ("in", 2, {"turns without text": 2}),
+        ("none.csv", 0, None),
+        ("all", 5, {"turns without text": 5}),
+    ]
 
 
 def test_speakers_are_joined_before_turns_are_counted():

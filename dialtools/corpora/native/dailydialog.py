@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.raw import Raw, dialogue, turn
+from dialtools.corpora.native.files import Files
+from dialtools.corpora.native.raw import Raw, dialogue, text_lines, turn
 
 END_OF_TURN, END_OF_UTTERANCE = "__eot__", "__eou__"
 WHOLE = "dialogues_text.txt"
@@ -32,10 +32,7 @@ def raw(files: Files) -> Iterator[Raw]:
 
 
 def _lines(files: Files) -> Iterator[Raw]:
-    for name in files.names(*PARTS) or files.needed(WHOLE):
-        with files.one_of_many():
-            split = split_of_name(name)
-            yield from (Raw(files.where(name, n), split, line) for n, line in files.lines(name))
+    return text_lines(files, *(PARTS if files.names(*PARTS) else (WHOLE,)))
 
 
 def record(raw: Raw) -> dict[str, Any]:

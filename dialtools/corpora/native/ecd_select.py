@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.native.ecd_sts import of_line, of_lines
+from dialtools.corpora.native.ecd_sts import of_line
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw
+from dialtools.corpora.native.raw import Raw, text_lines
 from dialtools.streams.ecd import select
 
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the lines of each split."""
-    yield from of_lines(files, "select.txt")
+    yield from text_lines(files, "select.txt")
 
 
 def record(raw: Raw) -> dict[str, Any]:

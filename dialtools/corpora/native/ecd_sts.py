@@ -9,29 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.raw import Raw, Unexpected, stated
+from dialtools.corpora.native.files import Files
+from dialtools.corpora.native.raw import Raw, Unexpected, stated, text_lines
 from dialtools.streams.ecd import sts
 
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the lines of each split."""
-    yield from of_lines(files, "sts.txt")
+    yield from text_lines(files, "sts.txt")
 
 
 def record(raw: Raw) -> dict[str, Any]:
     """Return two texts and their score."""
     return of_line(raw, sts)
-
-
-def of_lines(files: Files, pattern: str) -> Iterator[Raw]:
-    """Yield the lines of the files of a name; the split is that of their folder."""
-    for name in files.needed(pattern):
-        with files.one_of_many():
-            yield from (
-                Raw(files.where(name, n), split_of_name(name), line)
-                for n, line in files.lines(name)
-            )
 
 
 def of_line(raw: Raw, read: Callable[[str], dict[str, Any]]) -> dict[str, Any]:

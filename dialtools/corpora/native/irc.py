@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ LINE = re.compile(
     r"(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?\s(.*)",
     re.DOTALL,
 )
+ISO, WRITTEN = "%Y-%m-%d", "%b %d %Y"
 HALF_A_YEAR = timedelta(days=182)
 SAID = re.compile(r"<[ @+%&~!]?([^<>\s]+)>\s(.*)", re.DOTALL)
 NO_NICKS = ("", "-->", "<--", "--", "=!=", "*")
@@ -56,7 +58,7 @@ def raw(files: Files, name: str) -> Iterator[Raw]:
     first = 1
     for number, text in files.lines(name):
         changed = ANOTHER_DAY.match(text)
-        dated, line = (_date(changed), None) if changed else _line(text, day)
+        dated, line = (_date(" ".join(changed.groups())), None) if changed else _line(text, day)
         if dated and dated != day:
             if held:
                 yield Raw(files.where(name, first), None, held, (called, day))
@@ -72,12 +74,14 @@ def raw(files: Files, name: str) -> Iterator[Raw]:
 
 def _named_day(name: str) -> str | None:
     match = NAMED.search(name)
-    return "-".join(match.groups()) if match else None
+    return _date("-".join(match.groups()), ISO) if match else None
 
 
-def _date(match: re.Match[str]) -> str | None:
+@lru_cache
+def _date(text: str, form: str = WRITTEN) -> str | None:
+    """Return a date in ISO 8601; None if there is no such day."""
     try:
-        return datetime.strptime(" ".join(match.groups()), "%b %d %Y").date().isoformat()
+        return datetime.strptime(text, form).date().isoformat()
     except ValueError:
         return None
 
@@ -87,12 +91,11 @@ def _near(day: str | None, month_and_day: str) -> str | None:
     if day is None:
         return None
     before = date.fromisoformat(day)
-    try:
-        same_year = datetime.strptime(f"{month_and_day} {before.year}", "%b %d %Y").date()
-    except ValueError:
-        return None
-    later = before - same_year > HALF_A_YEAR
-    return same_year.replace(year=before.year + later).isoformat()
+    for year in (before.year, before.year + 1):
+        near = _date(f"{month_and_day} {year}")
+        if near and before - date.fromisoformat(near) <= HALF_A_YEAR:
+            return near
+    return None
 
 
 def _line(text: str, day: str | None) -> tuple[str | None, Line | None]:
@@ -104,13 +107,12 @@ def _line(text: str, day: str | None) -> tuple[str | None, Line | None]:
     if tabbed := WEECHAT.fullmatch(text):
         dated, time, nick, said = tabbed.groups()
         nick = nick.strip().lstrip("@+%&~!")
-        return dated, Line(time, None if nick in NO_NICKS else nick, said)
+        return _date(dated, ISO), Line(time, None if nick in NO_NICKS else nick, said)
     match = LINE.fullmatch(text)
     if not match:
         return None, None
     dated, month_and_day, time, rest = match.groups()
-    if month_and_day:
-        dated = _near(day, month_and_day)
+    dated = _near(day, month_and_day) if month_and_day else dated and _date(dated, ISO)
     said = SAID.fullmatch(rest.lstrip())
     return dated, Line(time, said[1], said[2]) if said else Line(time, None, rest)
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.fields import json_kind
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, field, lines, stated, turn
+from dialtools.corpora.native.raw import Raw, dialogue, field, lines, stated, strings, turn
 
 SPEAKERS = ("system", "user")
 
@@ -25,11 +24,8 @@ def raw(files: Files) -> Iterator[Raw]:
 
 def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue; even turns are the bot's, odd ones the user's."""
-    turns = field(raw.value, "turns", list)
-    for text in turns:
-        if not isinstance(text, str):
-            raise Unexpected(f"turns: expected strings, found {json_kind(text)}")
-    spoken = [turn(SPEAKERS[i % 2], text) for i, text in enumerate(turns)]
+    field(raw.value, "turns", list)  # which `strings` does without
+    spoken = [turn(SPEAKERS[i % 2], text) for i, text in enumerate(strings(raw.value, "turns"))]
     fields = {name: field(raw.value, name, str, default=None) for name in ("id", "domain")}
     return dialogue(raw, spoken, **fields) | stated(
         task=field(raw.value, "task_id", str, default=None)

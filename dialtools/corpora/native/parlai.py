@@ -36,13 +36,10 @@ def raw(files: Files, name: str) -> Iterator[Raw]:
     """Yield the examples of each episode, numbered by the line of the first."""
     held: list[Example] = []
     for number, line in files.lines(name):
-        if held and line.startswith("1 "):
+        if held and (line.startswith("1 ") or held[-1][1].get("episode_done") == "True"):
             yield Raw(files.where(name, held[0][0]), split_of_name(name), held)
             held = []
         held.append((number, example(line)))
-        if held[-1][1].get("episode_done") == "True":
-            yield Raw(files.where(name, held[0][0]), split_of_name(name), held)
-            held = []
     if held:
         yield Raw(files.where(name, held[0][0]), split_of_name(name), held)
 

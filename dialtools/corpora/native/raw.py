@@ -110,14 +110,19 @@ def items(files: Files, *patterns: str, what: str = "dialogues") -> Iterator[Raw
     The split is that of the file's name.
     """
     for name in files.needed(*patterns):
-        with files.one_of_many():
-            content = files.json(name)
-            if not isinstance(content, list):
-                files.fail(name, f"expected a list of {what}, found {json_kind(content)}")
-            yield from (
-                Raw(files.where(name, n), split_of_name(name), item)
-                for n, item in enumerate(content, 1)
-            )
+        yield from items_of(files, name, what=what)
+
+
+def items_of(files: Files, name: str, *, what: str = "dialogues") -> Iterator[Raw]:
+    """Yield the items of one JSON file, by its name."""
+    with files.one_of_many():
+        content = files.json(name)
+        if not isinstance(content, list):
+            files.fail(name, f"expected a list of {what}, found {json_kind(content)}")
+        yield from (
+            Raw(files.where(name, n), split_of_name(name), item)
+            for n, item in enumerate(content, 1)
+        )
 
 
 def lines(files: Files, *patterns: str) -> Iterator[Raw]:
@@ -127,6 +132,16 @@ def lines(files: Files, *patterns: str) -> Iterator[Raw]:
             yield from (
                 Raw(files.where(name, n), split_of_name(name), item)
                 for n, item in files.json_lines(name)
+            )
+
+
+def text_lines(files: Files, *patterns: str) -> Iterator[Raw]:
+    """Yield the lines of text files that are not empty; the split is of the file's name."""
+    for name in files.needed(*patterns):
+        with files.one_of_many():
+            yield from (
+                Raw(files.where(name, n), split_of_name(name), line)
+                for n, line in files.lines(name)
             )
 
 

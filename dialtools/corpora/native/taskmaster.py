@@ -16,7 +16,16 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, field, items, known, slot, turn
+from dialtools.corpora.native.raw import (
+    Raw,
+    Unexpected,
+    dialogue,
+    field,
+    items_of,
+    known,
+    slot,
+    turn,
+)
 
 FIRST = ("self-dialogs.json", "woz-dialogs.json")
 SECOND = ("flights", "food-ordering", "hotels", "movies", "music", "restaurant-search", "sports")
@@ -36,7 +45,7 @@ def raw(files: Files) -> Iterator[Raw]:
         if path.parent.name == "ontology":  # it has files of the same names
             continue
         domain = path.stem if path.stem in SECOND else None
-        for each in items(files, name):
+        for each in items_of(files, name):
             known_by = each.value.get("conversation_id") if isinstance(each.value, dict) else None
             yield each._replace(split=splits.get(str(known_by)), more=domain)
 
