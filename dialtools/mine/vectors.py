@@ -12,7 +12,6 @@ from dialtools.metrics.unit_vectors import UnitVectors
 from dialtools.streams.making import one_space
 from dialtools.streams.vector_files import embedding_parts
 
-
 RESPONSE = "response"
 
 
