@@ -266,6 +266,8 @@ def test_a_transform_is_fitted_saved_and_applied_again(kind: str, embed: Embed, 
     embed("-o", "plain.parquet")
     flags = shlex.split("--save-transform t.safetensors -o fitted.parquet --shard-rows 16")
     embed("--transform", kind, *flags)
+    late = embed("--transform", kind, *flags, "--save-transform", "u", "--resume", code=1).stderr
+    assert "dial-embed: u: not there, and fitted.parquet is finished" in late
     embed("--transform", "t.safetensors", "-o", "applied.parquet")
     embed("--transform", kind, "--fit-on", "plain.parquet", "-o", "on.parquet")
     plain, fitted, applied, on = (
