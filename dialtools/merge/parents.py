@@ -14,7 +14,7 @@ from dialtools.encoder.growth import refuse_growth
 from dialtools.encoder.pretrained import OLD_BUFFERS
 from dialtools.encoder.stated import Stated, read_modules, read_stated
 from dialtools.encoder.token_weights import read_token_weights
-from dialtools.encoder.weights import a_few, describe_misfit
+from dialtools.encoder.weights import a_few, misfit_of
 from dialtools.errors import ConfigError, ModelError
 from dialtools.merge.options import MergeOptions
 from dialtools.merge.tensors import Tensors
@@ -201,17 +201,8 @@ def _refuse_misfit(model: Parent, other: Parent, prefix: str) -> None:
     A start may have a head, and constants of old; of a static one all tensors count, as weights of
     tokens that training has put into the vectors.
     """
-    shapes, theirs = model.tensors.shapes, _body(other, model, prefix)
-    misfit = describe_misfit(
-        missing=theirs.keys() - shapes.keys(),
-        unexpected=shapes.keys() - theirs.keys(),
-        shapes={
-            name: (shape.sizes, theirs[name])
-            for name, shape in shapes.items()
-            if name in theirs and theirs[name] != shape.sizes
-        },
-    )
-    if misfit:
+    has = {name: shape.sizes for name, shape in model.tensors.shapes.items()}
+    if misfit := misfit_of(has, _body(other, model, prefix)):
         message = f"not of the shape of {other.name}: {misfit}"
         raise ModelError(message, where=model.name, hint=BEGUN if other.stated.static else None)
 
