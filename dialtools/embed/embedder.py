@@ -170,7 +170,9 @@ class Embedder:
         if self.options.tokens:
             for name, counts in self._by_field(encoded.tokens).items():
                 columns[name.replace(SUFFIX, "tokens")] = counts
-        float16 = self.options.dtype == "float16"
+        # what is changed later is rounded then: whitening would blow the rounding up
+        later = self.options.transform or self.options.with_templates
+        float16 = self.options.dtype == "float16" and not later
         vectors = self._by_field(encoded.vectors)
         batch = embedding_batch(columns, vectors, float16=float16)
         added = Counts(
