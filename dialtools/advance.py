@@ -10,3 +10,17 @@ Advance = Callable[[int], None]
 
 def silent(_steps: int) -> None:
     """Tell nobody."""
+
+
+def scaled(advance: Advance, steps: int, parts: int) -> Advance:
+    """Return what is told of parts, one or more, and tells as many of all the steps."""
+    done = told = 0
+
+    def tell(more: int) -> None:
+        nonlocal done, told
+        done += more
+        now = done * steps // parts
+        advance(now - told)
+        told = now
+
+    return tell

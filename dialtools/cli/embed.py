@@ -110,14 +110,15 @@ def main(options: EmbedOptions, run: Run) -> None:
 
 def _write_file(embedding: Embedding, run: Run) -> str:
     """Embed into --output; return what tells that an earlier run has done so, or nothing."""
-
     job = embedding.job(run.name, run.inputs, run.part_facts())
     with run.claim(job) as work:
-        if not work.finished:
-            with run.graceful("shard"):
-                _embed_shards(embedding, work, run)
-            embedding.write(work)
-    return work.finished
+        if work.finished:
+            embedding.expect_transform()
+            return work.finished
+        with run.graceful("shard"):
+            _embed_shards(embedding, work, run)
+        embedding.write(work)
+    return ""
 
 
 def _embed_shards(embedding: Embedding, work: Work, run: Run) -> None:

@@ -22,7 +22,8 @@ Where vectors come from:
 Vectors are looked up by text. Use contexts and responses with their vectors,
 as dial-embed --field context,response writes them (--keep context,response is
 enough), or single texts beside `embedding`, for contexts of one turn. If a
-text has several vectors, the first counts.
+text has several vectors, the first counts; a response takes one of responses,
+and a context another, if there is one.
 
 Time:
 

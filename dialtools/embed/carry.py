@@ -105,11 +105,9 @@ class Columns:
     def _names(self, rows: Rows) -> list[str]:
         names = [name for name in carried(rows, self.keep) if name not in self.without]
         if tuple(self.keep) == ("all",):
-            self.earlier |= dict.fromkeys(name for name in names if self._is_earlier(name))
+            earlier = (n for n in names if n.endswith(SUFFIX) or n in self.made)
+            self.earlier |= dict.fromkeys(earlier)
         return [name for name in names if name not in self.earlier]
-
-    def _is_earlier(self, name: str) -> bool:
-        return name.endswith(SUFFIX) or name in self.made
 
     def _column(self, name: str, rows: Rows, places: Sequence[Where]) -> pa.Array:
         values = [row.get(name) for row in rows]

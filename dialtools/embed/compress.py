@@ -11,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from dialtools.advance import silent
-from dialtools.embed.fields import vector_name
+from dialtools.embed.fields import NEAREST_TEMPLATE, vector_name
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.shard import Settings, encode_turns
 from dialtools.encoder.alignment import load_alignment
+from dialtools.encoder.folder import model_folder
 from dialtools.errors import ConfigError, DataError
 from dialtools.metrics.nearest import nearest_rows
 from dialtools.metrics.space import unit
@@ -24,6 +25,8 @@ from dialtools.streams.tally import counted
 from dialtools.streams.vectors import SUFFIX, batch_matrix, embedding_batch
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from dialtools.encoder.encoder import Encoder
     from dialtools.encoder.token_vectors import TokenVectors
     from dialtools.encoder.word_vectors import WordVectors
@@ -35,7 +38,7 @@ TEXT, TEMPLATE = f"text_{SUFFIX}", f"template_{SUFFIX}"
 
 def vector_names(options: EmbedOptions, fields: Sequence[str]) -> list[str]:
     """Return the columns of vectors that a run writes."""
-    if not (options.templates or options.own_templates):
+    if not options.with_templates:
         return [vector_name(name, fields) for name in fields]
     return [TEXT, TEMPLATE] if options.compress is None else [SUFFIX]
 
@@ -62,14 +65,8 @@ class Compression:
         """
         self.options = options
         self.names: list[str] = []
-        directory = Path(options.model)
-        layer = load_alignment(directory, encoder.dimension) if directory.is_dir() else None
-        if options.align and layer is None:
-            raise ConfigError(
-                f"{options.model} has no alignment layer",
-                hint="dial-train --method tadse --align makes one",
-            )
-        self.layer = None if options.align is False else layer
+        taken = options.with_templates and options.align is not False
+        self.layer = _layer(options, encoder.dimension) if taken else None
         if self.layer is not None and settings.dimensions:
             raise ConfigError(
                 "--dimensions: the model's alignment layer takes whole vectors",
@@ -84,7 +81,7 @@ class Compression:
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a batch with its vectors mixed, or with both of text and template side by side."""
-        if not (self.options.templates or self.options.own_templates):
+        if not self.options.with_templates:
             return batch
         names = [name for name in batch.schema.names if name.endswith(SUFFIX)]
         text_ND = unit(batch_matrix(batch, names[0]))
@@ -94,7 +91,7 @@ class Compression:
         else:
             near_NK = nearest_rows(text_ND, self.templates, self.options.nearest_templates)
             template_ND = unit(self.templates[near_NK].mean(1))
-            columns["nearest_template"] = pa.array([self.names[i] for i in near_NK[:, 0]])
+            columns[NEAREST_TEMPLATE] = pa.array([self.names[i] for i in near_NK[:, 0]])
         vectors = self._mixed(text_ND, template_ND)
         made = embedding_batch({}, vectors, float16=self.options.dtype == "float16")
         return pa.RecordBatch.from_pydict(columns | {name: made[name] for name in vectors})
@@ -118,6 +115,22 @@ class Compression:
         if self.options.own_templates:
             return "with the templates of the records themselves"
         return f"with the nearest of {counted(len(self.names), 'template')}" if self.names else ""
+
+
+def _layer(options: EmbedOptions, dimension: int) -> nn.Module | None:
+    """Return the model's alignment layer; a file of word vectors has none.
+
+    Raises:
+        ConfigError: if it is asked for, and not there.
+    """
+    is_file = Path(options.model).is_file()
+    layer = None if is_file else load_alignment(model_folder(options.model), dimension)
+    if options.align and layer is None:
+        raise ConfigError(
+            f"{options.model} has no alignment layer",
+            hint="dial-train --method tadse --align makes one",
+        )
+    return layer
 
 
 def _templates(path: str) -> list[str]:

@@ -19,7 +19,7 @@ from dialtools.corpora.dialogues import HISTORY, NO_TURNS
 from dialtools.corpora.logs import markup_line, probe
 from dialtools.corpora.turns import Turns, turns_of
 from dialtools.embed.carry import Columns
-from dialtools.embed.fields import choose_fields, vector_name
+from dialtools.embed.fields import NEAREST_TEMPLATE, choose_fields, vector_name
 from dialtools.embed.model import Model
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.rows import expander
@@ -170,7 +170,9 @@ class Embedder:
         if self.options.tokens:
             for name, counts in self._by_field(encoded.tokens).items():
                 columns[name.replace(SUFFIX, "tokens")] = counts
-        float16 = self.options.dtype == "float16"
+        # what is changed later is rounded then: whitening would blow the rounding up
+        later = self.options.transform or self.options.with_templates
+        float16 = self.options.dtype == "float16" and not later
         vectors = self._by_field(encoded.vectors)
         batch = embedding_batch(columns, vectors, float16=float16)
         added = Counts(
@@ -199,7 +201,8 @@ class Embedder:
         """
         vectors = [vector_name(name, self.fields) for name in self.fields]
         tokens = [name.replace(SUFFIX, "tokens") for name in vectors] if self.options.tokens else []
-        made = frozenset((*vectors, *tokens))
+        nearest = [NEAREST_TEMPLATE] if self.options.templates else []
+        made = frozenset((*vectors, *tokens, *nearest))
         for name in self.options.keep:
             if name in made:
                 raise ConfigError(f"--keep: {name} is a column that this run makes")

@@ -11,6 +11,9 @@ from dialtools.errors import ConfigError, nearest
 from dialtools.shown import listed, quoted
 from dialtools.streams.vectors import OFFERED
 
+NEAREST_TEMPLATE = "nearest_template"
+"""The column of the template that is nearest to a text."""
+
 
 def choose_fields(named: Sequence[str], first: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the fields to embed: those named, or what the first record offers.

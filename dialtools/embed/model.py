@@ -179,5 +179,5 @@ def _head(options: EmbedOptions) -> Callable[[np.ndarray], np.ndarray]:
 
     from dialtools.encoder.kept_head import load_head
 
-    head = load_head(Path(options.model), options.head or "")
+    head = load_head(model_folder(options.model), options.head or "")
     return lambda vectors_ND: head(torch.from_numpy(vectors_ND)).numpy()

@@ -203,10 +203,15 @@ class EmbedOptions(
         self.check_part(self.inputs, of_the_whole)
         self.check_engine(self, {})
 
+    @property
+    def with_templates(self) -> bool:
+        """Whether vectors of templates are added to those of texts, or mixed with them."""
+        return bool(self.templates or self.own_templates)
+
     def _check_compression(self) -> None:
         if self.templates and self.own_templates:
             raise ConfigError("--templates or --own-templates: give one")
-        chosen = bool(self.templates or self.own_templates)
+        chosen = self.with_templates
         if not chosen and (self.compress is not None or self.align is not None):
             raise ConfigError(
                 "--compress and --align need templates", hint="--templates FILE, or --own-templates"

@@ -32,7 +32,7 @@ from dialtools.embed.plan import plan
 from dialtools.embed.shard import Encoding
 from dialtools.embed.transformed import Transform
 from dialtools.embed.transforms import kind_of
-from dialtools.errors import ConfigError, DataError
+from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.shown import first_line, listed
 from dialtools.streams import checksums
 from dialtools.streams.ahead import ahead, behind
@@ -82,8 +82,8 @@ class Embedding:
         kind = kind_of(options.transform)
         changed = {KIND: kind} if kind else {}
         sided = {ONE_SIDED: True} if kind == TO_RESPONSE else {}
-        templates = options.templates or options.own_templates
-        scaled = {"normalize": options.compress is None} if templates else {}  # mixtures are not
+        # mixtures are not of length 1
+        scaled = {"normalize": options.compress is None} if options.with_templates else {}
         self.space = model.space() | changed | sided | scaled
         self.own = OwnShards(model, options, policy, advance)
         self.embedder = self.own.embedder
@@ -233,6 +233,17 @@ class Embedding:
         made = {"records": records, "counts": asdict(counts)}
         made[checksums.KIND] = checksums.of_file(path)
         work.add(name, made)
+
+    def expect_transform(self) -> None:
+        """Refuse a finished run without the transform that it is to save: it fits none any more.
+
+        Raises:
+            OutputError: naming the file.
+        """
+        saved = self.options.save_transform
+        if saved and not Path(saved).exists():
+            message = f"not there, and {self.options.output} is finished: no transform is fitted"
+            raise OutputError(message, where=saved, hint="--overwrite makes both anew")
 
     def write(self, work: Work) -> None:
         """Transform the shards and write the output, if it is not; the working folder goes."""

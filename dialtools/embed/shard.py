@@ -66,6 +66,8 @@ class Encoded:
 
 Encoding = Callable[[Callable[[int], None]], Encoded]
 """Encodes N fields; is given what is told of each encoded text."""
+Made = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Vectors of distinct texts as the encoder makes them, their tokens, and which were cut."""
 
 
 def encode_turns(
@@ -87,13 +89,17 @@ def tokenised(
         (distinct.setdefault(item, len(distinct)) for item in items), np.int64, len(items)
     )
     if isinstance(encoder, WordVectors):
-        return partial(_of_words, encoder, list(distinct), settings, place)
-    flat, counts, cut = flat_sequences(
-        encoder, list(distinct), settings.max_length, newest=settings.newest
-    )
+        made = partial(_of_words, encoder, list(distinct))
+    else:
+        flat, counts, cut = flat_sequences(
+            encoder, list(distinct), settings.max_length, newest=settings.newest
+        )
+
+        def made(advance: Advance) -> Made:
+            return _vectors(encoder, flat, settings, advance), counts, cut
 
     def encoded(advance: Advance) -> Encoded:
-        vectors = _vectors(encoder, flat, settings, advance)
+        vectors, counts, cut = made(advance)
         unknown = _zero(vectors)
         if settings.head is not None:
             vectors = settings.head(vectors)
@@ -102,29 +108,17 @@ def tokenised(
             tokens=counts[place],
             cut=cut[place],
             unknown=unknown[place],
-            distinct=len(counts),
+            distinct=len(distinct),
         )
 
     return encoded
 
 
-def _of_words(
-    encoder: WordVectors,
-    distinct: Sequence[Turns],
-    settings: Settings,
-    place: np.ndarray,
-    advance: Advance,
-) -> Encoded:
-    """Average the words of N fields, of which `place` tells where among the distinct ones."""
+def _of_words(encoder: WordVectors, distinct: Sequence[Turns], advance: Advance) -> Made:
+    """Average the words of N fields, of which none is cut."""
     vectors, counts = encoder.encode([" ".join(texts) for texts, _ in distinct])
     advance(len(distinct))
-    return Encoded(
-        vectors=_finished(vectors, settings)[place],
-        tokens=counts[place],
-        cut=np.zeros(len(place), bool),
-        unknown=_zero(vectors)[place],
-        distinct=len(distinct),
-    )
+    return vectors, counts, np.zeros(len(distinct), bool)
 
 
 def _vectors(

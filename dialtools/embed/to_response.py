@@ -41,7 +41,10 @@ The last tenth of each is held out: a run, as pairs of a dialogue stand together
 more pairs there are; and the same pairs, in whatever parts they come.
 """
 CANDIDATES = 100
-"""Among so many held-out responses, drawn at random, that of a context is found."""
+"""Among so many held-out responses, drawn at random, that of a context is found.
+
+Pairs that do not fill a last hundred tell nothing, if there is another.
+"""
 UNRELATED = 1e-9
 """Of the largest cross-covariance that the variances allow: below it there is none."""
 
@@ -54,7 +57,7 @@ class Choice(NamedTuple):
 
     Attributes:
         way: of 1.
-        pairs: that were held out; 0 if they were too few, and contexts move all of it.
+        pairs: held out, that told; 0 if they were too few, and contexts move all of it.
         before: share of them whose response is the nearest of CANDIDATES, as vectors are.
         after: the same, of contexts that are moved.
     """
@@ -68,7 +71,8 @@ class Choice(NamedTuple):
         if not self.pairs:
             return "to-response: too few pairs to hold some out"
         found = f"{100 * self.before:.1f} -> {100 * self.after:.1f} %"
-        held = f"nearest of {CANDIDATES} on {self.pairs:,} held-out pairs"
+        candidates = min(CANDIDATES, self.pairs)
+        held = f"nearest of {candidates} on {self.pairs:,} held-out pairs"
         return f"to-response: contexts moved {self.way:.0%} of the way, {held}: {found}"
 
 
@@ -146,7 +150,8 @@ def _chosen(sides: Sides, held: list[Part], seed: int) -> Choice:
     """Return how far contexts of held-out pairs find most responses (by mean reciprocal rank)."""
     from dialtools.metrics.ranking import block_ranks, reciprocal_rank, top_k
 
-    order_N = np.random.default_rng(seed).permutation(sum(len(out) for out, _ in held))
+    n = sum(len(out) for out, _ in held)
+    order_N = np.random.default_rng(seed).permutation(n)[: n - n % min(CANDIDATES, n)]
     x_ND, y_ND = (np.concatenate(side)[order_N] for side in zip(*held, strict=True))
     matrix, centred_ND, y_ND = sides.matrix(), x_ND - sides.contexts.mean, unit(y_ND)
     ranks = {

@@ -72,29 +72,25 @@ class Transform:
         """Return a batch with its vectors transformed, scaled to length 1 again if they were.
 
         Raises:
-            DataError: if the transform is for vectors of another length.
+            DataError: if the transform is for vectors of another length, or gives infinite ones.
         """
         if self.fitted is None:
             return batch
-        matrices = _matrices(batch)
-        if self.one_sided:
-            matrices = dict([*matrices.items()][:1])
-        for matrix_ND in matrices.values():
-            if matrix_ND.shape[1] != self.fitted.width:
-                wants = (
-                    f"is for vectors of {self.fitted.width} dimensions, not {matrix_ND.shape[1]}"
-                )
-                raise DataError(wants, where=self.options.transform)
-        vectors = {name: self.fitted(part) for name, part in matrices.items()}
-        if not all(np.isfinite(part).all() for part in vectors.values()):
-            raise DataError("makes vectors that are not finite", where=self.options.transform)
-        if self.space["normalize"]:
-            vectors = {name: unit(part) for name, part in vectors.items()}
-        changed = embedding_batch({}, vectors, float16=self.options.dtype == "float16")
-        columns = {
-            name: changed[name] if name in vectors else batch[name] for name in batch.schema.names
-        }
+        vectors = _matrices(batch)
+        for name in [*vectors][: 1 if self.one_sided else None]:
+            vectors[name] = self._changed(vectors[name], self.fitted)
+        made = embedding_batch({}, vectors, float16=self.options.dtype == "float16")
+        columns = {name: (made if name in vectors else batch)[name] for name in batch.schema.names}
         return pa.RecordBatch.from_pydict(columns)
+
+    def _changed(self, matrix_ND: np.ndarray, fitted: transforms.Fitted) -> np.ndarray:
+        if matrix_ND.shape[1] != fitted.width:
+            wants = f"is for vectors of {fitted.width} dimensions, not {matrix_ND.shape[1]}"
+            raise DataError(wants, where=self.options.transform)
+        changed_NK = fitted(matrix_ND)
+        if not np.isfinite(changed_NK).all():
+            raise DataError("makes vectors that are not finite", where=self.options.transform)
+        return unit(changed_NK) if self.space["normalize"] else changed_NK
 
     def _fit(self, parts: Iterable[Mapping[str, np.ndarray]], *, source: str) -> None:
         options = self.options

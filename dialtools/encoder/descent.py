@@ -12,8 +12,9 @@ from dialtools.streams.provenance import digest
 
 SUFFIXES = (".safetensors", ".bin")
 TOKENIZER = ("tokenizer*", "vocab.*", "merges.txt", "*.model")
-BESIDE = ("config.json", "modules.json", "sentence_*_config.json", *TOKENIZER)
-"""What else decides what a text's vector is: tokens, how many at most, pooling."""
+BEHIND = ("head.safetensors", "alignment.safetensors")
+BESIDE = ("config.json", "modules.json", "sentence_*_config.json", *TOKENIZER, *BEHIND)
+"""What else decides what a text's vector is: tokens, how many at most, pooling, layers behind."""
 WEIGHTS = tuple(f"*{suffix}" for suffix in SUFFIXES)
 
 

@@ -87,7 +87,9 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
     listed = listed_modules(path)
     centred = _ends_in_center(listed)
     modules = _in_order(listed[:-2] if centred else listed, path)
-    static = STATIC in modules or (not modules and _is_model2vec(folder))
+    config = SideFile.read(folder / "config.json")
+    model2vec = config.table.get("model_type") == "model2vec"
+    static = STATIC in modules or (not modules and model2vec)
     transformer = folder / modules.get(STATIC if static else "Transformer", "")
     ours = SideFile.read(folder / "dialtools.json")
     own, dimension = (None, None) if pooling else _stated_pooling(folder, modules, ours, static)
@@ -105,7 +107,7 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
         max_length=length.count("max_seq_length"),
         max_length_file=length.path,
         dimension=dimension,
-        normalize="Normalize" in modules or (static and _normalizes(folder)),
+        normalize="Normalize" in modules or (static and config.flag("normalize")),
         speaker_tokens=ours.tables("options").flag("speaker-tokens"),
         lower_case=length.flag("do_lower_case"),
         modules=modules,
@@ -187,10 +189,6 @@ def _named(ours: SideFile, modules: dict[str, str]) -> str | None:
     return None
 
 
-def _normalizes(folder: Path) -> bool:
-    return SideFile.read(folder / "config.json").flag("normalize")
-
-
 def is_static(folder: Path) -> bool:
     """Tell whether a folder states a static encoder; a damaged one does not."""
     try:
@@ -234,10 +232,6 @@ def has_beside(folder: Path) -> set[str]:
 
 def _ends_in_center(listed: list[tuple[str, str]]) -> bool:
     return [kind for kind, _ in listed[-3:]] == CENTRED
-
-
-def _is_model2vec(folder: Path) -> bool:
-    return SideFile.read(folder / "config.json").table.get("model_type") == "model2vec"
 
 
 def read_modules(path: Path) -> dict[str, str]:

@@ -83,18 +83,25 @@ def fill(module: nn.Module, tensors: Mapping[str, Tensor], *, where: object) -> 
     Raises:
         ModelError: if the tensors are not those that the module has, naming them.
     """
-    own = module.state_dict()
-    shapes = {
-        name: (tuple(value.shape), tuple(own[name].shape))
-        for name, value in tensors.items()
-        if name in own and value.shape != own[name].shape
-    }
-    misfit = describe_misfit(
-        missing=own.keys() - tensors.keys(), unexpected=tensors.keys() - own.keys(), shapes=shapes
+    has, wants = (
+        {n: tuple(x.shape) for n, x in of.items()} for of in (tensors, module.state_dict())
     )
-    if misfit:
+    if misfit := misfit_of(has, wants):
         raise ModelError(f"not the weights of this model: {misfit}", where=where)
     module.load_state_dict(dict(tensors))
+
+
+def misfit_of(has: Mapping[str, tuple[int, ...]], wants: Mapping[str, tuple[int, ...]]) -> str:
+    """Say in what the sizes of tensors differ from those that are wanted; "" if in nothing."""
+    return describe_misfit(
+        missing=wants.keys() - has.keys(),
+        unexpected=has.keys() - wants.keys(),
+        shapes={
+            name: (sizes, wants[name])
+            for name, sizes in has.items()
+            if wants.get(name, sizes) != sizes
+        },
+    )
 
 
 def describe_misfit(

@@ -14,7 +14,7 @@ from dialtools.encoder.growth import refuse_growth
 from dialtools.encoder.pretrained import OLD_BUFFERS
 from dialtools.encoder.stated import Stated, read_modules, read_stated
 from dialtools.encoder.token_weights import read_token_weights
-from dialtools.encoder.weights import a_few, describe_misfit
+from dialtools.encoder.weights import a_few, misfit_of
 from dialtools.errors import ConfigError, ModelError
 from dialtools.merge.options import MergeOptions
 from dialtools.merge.tensors import Tensors
@@ -25,6 +25,7 @@ from dialtools.streams.provenance import read_provenance
 
 UNUSED = ("pooler",)
 """Parts of a start that a trained model may lack."""
+BEGUN = "a start as the recipe makes it of this one: dial-train --max-steps 0, as it was run"
 VECTORS = ("pooling", "normalize")
 """What of `Stated` the vectors of two models depend on."""
 
@@ -167,7 +168,7 @@ def _refuse_other_tokens(model: Parent, start: Parent) -> None:
         f"tokenizer.json: other tokens than those of {start.name}: "
         f"{', '.join(changes) or 'the same in another order'}",
         where=model.name,
-        hint="a start with the tokens that a recipe adds: dial-train --max-steps 0, as it was run",
+        hint=BEGUN,
     )
 
 
@@ -195,19 +196,15 @@ def _refuse_other_weights(model: Parent, start: Parent) -> None:
 
 
 def _refuse_misfit(model: Parent, other: Parent, prefix: str) -> None:
-    """Refuse tensors of other names or shapes; a start may have a head, and constants of old."""
-    shapes, theirs = model.tensors.shapes, _body(other, model, prefix)
-    misfit = describe_misfit(
-        missing=theirs.keys() - shapes.keys(),
-        unexpected=shapes.keys() - theirs.keys(),
-        shapes={
-            name: (shape.sizes, theirs[name])
-            for name, shape in shapes.items()
-            if name in theirs and theirs[name] != shape.sizes
-        },
-    )
-    if misfit:
-        raise ModelError(f"not of the shape of {other.name}: {misfit}", where=model.name)
+    """Refuse tensors of other names or shapes.
+
+    A start may have a head, and constants of old; of a static one all tensors count, as weights of
+    tokens that training has put into the vectors.
+    """
+    has = {name: shape.sizes for name, shape in model.tensors.shapes.items()}
+    if misfit := misfit_of(has, _body(other, model, prefix)):
+        message = f"not of the shape of {other.name}: {misfit}"
+        raise ModelError(message, where=model.name, hint=BEGUN if other.stated.static else None)
 
 
 def _body(other: Parent, model: Parent, prefix: str) -> dict[str, tuple[int, ...]]:
@@ -218,5 +215,7 @@ def _body(other: Parent, model: Parent, prefix: str) -> dict[str, tuple[int, ...
     return {
         name: shape.sizes
         for name, shape in named.items()
-        if name in shapes or (name.split(".")[0] in parts and not OLD_BUFFERS.search(name))
+        if name in shapes
+        or other.stated.static
+        or (name.split(".")[0] in parts and not OLD_BUFFERS.search(name))
     }

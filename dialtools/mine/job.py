@@ -13,7 +13,7 @@ import pyarrow as pa
 from dialtools.advance import Advance
 from dialtools.mine.options import RANDOM, MineOptions
 from dialtools.mine.pairs import Pairs, known_positives
-from dialtools.mine.search import CANDIDATES_AT_ONCE, PAIRS_AT_ONCE, nearest, take_random, take_top
+from dialtools.mine.search import CANDIDATES_AT_ONCE, PAIRS_AT_ONCE, drawn, nearest
 from dialtools.mine.vectors import Vectors
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.payloads import Payload, batch_with, lines_with, records_of
@@ -50,7 +50,6 @@ class Mining:
         options, pairs = self.options, self.pairs
         starts, answers = known_positives(pairs.anchor, pairs.answer)
         draw = np.random.default_rng(options.seed)
-        take = take_random(draw) if options.sampling_strategy == RANDOM else take_top
         self.found = np.full((len(pairs), options.num_negatives), -1, np.int32)
         for first in range(0, len(pairs), PAIRS_AT_ONCE):
             block = slice(first, first + PAIRS_AT_ONCE)
@@ -65,7 +64,10 @@ class Mining:
                 floor=-inf if options.min_score is None else options.min_score,
                 known=_known(starts, answers, anchor),
             )
-            taken = take(table_BK[:, options.range_min :], options.num_negatives)
+            taken = table_BK[:, options.range_min :]
+            if options.sampling_strategy == RANDOM:
+                taken = drawn(taken, options.num_negatives, draw)
+            taken = taken[:, : options.num_negatives]
             self.found[block, : taken.shape[1]] = taken
             advance(len(anchor))
 

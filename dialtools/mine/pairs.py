@@ -11,13 +11,13 @@ import pyarrow as pa
 
 from dialtools.corpora.fields import PAIR, BadRecord, check
 from dialtools.freq.normalise import AS_WMDC, normalise
-from dialtools.mine.vectors import Vectors, hashes, turns_of
+from dialtools.mine.vectors import RESPONSE, Vectors, hashes, turns_of
 from dialtools.streams.chunks import Chunk, records
 from dialtools.streams.hash_index import HashIndex
 from dialtools.streams.payloads import Kept, PayloadSpool
 from dialtools.streams.policy import Policy, Where
 
-CONTEXT, RESPONSE = "context", "response"
+CONTEXT = "context"
 COLUMNS = ("anchor", "answer", "context_row", "response_row", "candidate_row")
 
 
@@ -66,8 +66,8 @@ class Pairs:
 
     def _add(self, chunk: Chunk, found: list[tuple[Any, ...]]) -> None:
         rows = {
-            name: self.vectors.find(hashes(pair[place] for pair in found))
-            for place, name in ((2, "context_row"), (3, "response_row"))
+            "context_row": self.vectors.of([pair[2] for pair in found], answers=False),
+            "response_row": self.vectors.of([pair[3] for pair in found], answers=True),
         }
         kept = Kept(chunk)
         chosen: list[int] = []

@@ -5,7 +5,7 @@ B pairs of a block, C candidates of a block, R in all, D dimensions, K nearest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -44,18 +44,9 @@ def nearest(
     return best.table()
 
 
-def take_top(table_BK: np.ndarray, count: int) -> np.ndarray:
-    """Return (B, N) the nearest."""
-    return table_BK[:, :count]
-
-
-def take_random(draw: np.random.Generator) -> Callable[[np.ndarray, int], np.ndarray]:
-    """Return what draws N of each row's candidates without order of rank, nearest first."""
-
-    def take(table_BK: np.ndarray, count: int) -> np.ndarray:
-        keys = draw.random(table_BK.shape)
-        keys[table_BK < 0] = np.inf  # those that are not there come last
-        chosen = np.sort(np.argsort(keys, axis=1)[:, :count], axis=1)
-        return np.take_along_axis(table_BK, chosen, axis=1)
-
-    return take
+def drawn(table_BK: np.ndarray, count: int, draw: np.random.Generator) -> np.ndarray:
+    """Return (B, N) of each row's candidates, drawn without order of rank, nearest first."""
+    keys = draw.random(table_BK.shape)
+    keys[table_BK < 0] = np.inf  # those that are not there come last
+    chosen = np.sort(np.argsort(keys, axis=1)[:, :count], axis=1)
+    return np.take_along_axis(table_BK, chosen, axis=1)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialtools.advance import Advance
+from dialtools.advance import Advance, scaled
 from dialtools.metrics.nearest import Nearest, rank
 from dialtools.metrics.unit_vectors import AT_ONCE, UnitVectors
 from dialtools.near.rows import Rows
@@ -39,13 +39,11 @@ def nearest_vectors(
     count = min(count, len(among))
     parts = [query_UD[i : i + QUERIES_AT_ONCE] for i in range(0, len(query_UD), QUERIES_AT_ONCE)]
     best = [Nearest(len(part_BD), count, floor - HALF_DIGIT) for part_BD in parts]
-    done = 0
+    tell = scaled(advance, len(query_UD), len(among))
     for first, block_CD in among.blocks(at_once=AT_ONCE):
         for part_BD, own in zip(parts, best, strict=True):
             own.offer(part_BD @ block_CD.T, first)
-        now = len(query_UD) * (first + len(block_CD)) // len(among)
-        advance(now - done)
-        done = now
+        tell(len(block_CD))
     return np.concatenate([b.table() for b in best]), np.concatenate([b.scores() for b in best])
 
 

@@ -8,7 +8,7 @@ from math import inf
 import numpy as np
 import pyarrow as pa
 
-from dialtools.advance import Advance
+from dialtools.advance import Advance, scaled
 from dialtools.near.approximate import Graph
 from dialtools.near.find import Table, nearest_rows_of, nearest_vectors
 from dialtools.near.options import NeighborOptions
@@ -79,7 +79,7 @@ class Join:
         for first in range(0, self.searched, size):
             which = self.queries.vector[first : min(first + size, self.searched)]
             used, which = np.unique(which, return_inverse=True)
-            table = find(self.queries.vectors.take(used), _of_rows(advance, which, used))
+            table = find(self.queries.vectors.take(used), scaled(advance, len(which), len(used)))
             for at in range(0, len(which), ROWS_OF_BATCH):
                 part = slice(at, at + ROWS_OF_BATCH)
                 yield self._batch(table, which[part], first + at)
@@ -134,16 +134,3 @@ class Join:
 def rows_at_once(memory: int, dimension: int, count: int) -> int:
     """Return how many rows may be searched with in one pass."""
     return max(ROWS_OF_BATCH, (memory - AT_WORK) // (8 * dimension + BYTES_OF_RANK * count))
-
-
-def _of_rows(advance: Advance, which: np.ndarray, used: np.ndarray) -> Advance:
-    """Return what tells rows for distinct vectors."""
-    done = [0, 0]
-
-    def tell(vectors: int) -> None:
-        done[0] += vectors
-        now = done[0] * len(which) // len(used)
-        advance(now - done[1])
-        done[1] = now
-
-    return tell

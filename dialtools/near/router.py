@@ -120,7 +120,7 @@ class Router:
         starts = _starts_of_runs(labels)
         return cls(
             [labels[start] for start in starts],
-            unit(source.matrix),
+            source.matrix,  # scaled again, scores would differ in their last digit
             starts,
             own["nearest"],
             np.asarray(source.columns[THRESHOLD], np.float64)[starts],
@@ -146,6 +146,7 @@ def _is_router(own: dict[str, Any], source: Embeddings) -> bool:
         and all(type(least) is float and least == least for least in thresholds)
         and len(_starts_of_runs(labels)) == len(set(labels))  # those of a class stand together
         and list(source.vectors) == [SUFFIX]
+        and np.allclose(unit(source.matrix), source.matrix, atol=1e-5)
     )
 
 

@@ -153,10 +153,18 @@ class Embeddings:
         return list(keep)
 
     def texts(self, name: str) -> list[Any]:
-        """Return what the vectors of a name are of: the one field that the file tells, or `text`.
+        """Return what the vectors of a name are of.
 
         Raises:
             DataError: if there is no such column.
+        """
+        return self.columns[self.column_of(name)]
+
+    def column_of(self, name: str) -> str:
+        """Return the column that vectors are of: the one field that the file tells, or `text`.
+
+        Raises:
+            DataError: if it is not there.
         """
         column = name.removesuffix(f"_{SUFFIX}")
         if name == SUFFIX:
@@ -167,7 +175,7 @@ class Embeddings:
                 where=self.name,
                 hint=f"dial-embed --keep {column} carries it along",
             )
-        return self.columns[column]
+        return column
 
     @property
     def fields(self) -> list[str]:

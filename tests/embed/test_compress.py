@@ -103,6 +103,8 @@ def test_the_nearest_template_needs_no_annotation(
     known, names = t[::3], [r["template"] for r in ROWS[::3]]
     near = (u @ known.T).argmax(1)
     both = embed("--templates", "rows.jsonl", "--shard-rows", 4)
+    again = ("--templates", "rows.jsonl", "--keep", "nearest_template")
+    assert "nearest_template is a column that this run makes" in embed(*again, code=2)
     assert both.columns["nearest_template"] == [names[i] for i in near]
     np.testing.assert_allclose(both.vector("template_embedding"), known[near], atol=1e-6)
     two = np.argsort(-(u @ known.T), axis=1, kind="stable")[:, :2]
@@ -141,6 +143,8 @@ def test_the_alignment_layer_is_for_templates_only(
     cut = embed(*short, "--no-align", at=tmp_path / "aligned").vector("template_embedding")
     np.testing.assert_allclose(cut, unit(raw[:, :8]), atol=1e-6)
     assert "takes whole vectors" in embed(*short, at=tmp_path / "aligned", code=2)
+    alone = embed("--field", "text", "--dimensions", 8, at=tmp_path / "aligned")
+    assert alone.matrix.shape == (len(ROWS), 8)  # without templates it has no say
 
 
 def test_a_share_of_the_template_is_1_at_most(embed: Callable[..., Embeddings]):

@@ -74,6 +74,15 @@ def test_the_same_pairs_are_held_out_in_whatever_parts_they_come():
     np.testing.assert_allclose(moved(x), whole(x), rtol=1e-4, atol=1e-5)
 
 
+def test_what_is_told_of_held_out_pairs_is_of_as_many_candidates_as_it_says():
+    """Unrelated pairs are found by chance: 1 of 94, or of 100, not of the 14 that are left."""
+    for pairs, told, candidates in ((1000, 94, 94), (1200, 100, 100), (2050, 200, 100)):
+        x, y = np.random.default_rng(0).normal(size=(2, pairs, 5))
+        _, choice = fit_to_response([(x, y)], seed=0)
+        assert choice.pairs == told
+        assert f"nearest of {candidates} on {told} held-out pairs" in str(choice)
+
+
 def test_it_is_the_pointwise_mutual_information_of_weakly_related_gaussians(
     monkeypatch: pytest.MonkeyPatch,
 ):

@@ -266,6 +266,8 @@ def test_a_transform_is_fitted_saved_and_applied_again(kind: str, embed: Embed, 
     embed("-o", "plain.parquet")
     flags = shlex.split("--save-transform t.safetensors -o fitted.parquet --shard-rows 16")
     embed("--transform", kind, *flags)
+    late = embed("--transform", kind, *flags, "--save-transform", "u", "--resume", code=1).stderr
+    assert "dial-embed: u: not there, and fitted.parquet is finished" in late
     embed("--transform", "t.safetensors", "-o", "applied.parquet")
     embed("--transform", kind, "--fit-on", "plain.parquet", "-o", "on.parquet")
     plain, fitted, applied, on = (
@@ -279,6 +281,21 @@ def test_a_transform_is_fitted_saved_and_applied_again(kind: str, embed: Embed, 
         for line in embed("--transform", "t.safetensors", "--to", "jsonl").stdout.splitlines()
     ]
     np.testing.assert_allclose(streamed, fitted, atol=1e-5)
+
+
+def test_vectors_are_rounded_to_16_bits_after_a_transform_and_not_before(
+    embed: Embed, glove: Path, tmp_path: Path
+):
+    """Here the third number is the sum of the others: what rounding leaves of that is noise."""
+    table_VD = np.random.default_rng(0).normal(50, 1, (200, 2)) @ [[1, 0, 1], [0, 1, 1]]
+    lines = [f"w{i} {' '.join(map(str, row))}" for i, row in enumerate(table_VD.tolist())]
+    glove.write_text("\n".join(lines))
+    (tmp_path / "words.jsonl").write_text("".join(f'{{"text":"w{i}"}}\n' for i in range(200)))
+    for dtype in ("float32", "float16"):
+        embed("--whiten", "--dtype", dtype, "-o", f"{dtype}.parquet", data="words.jsonl")
+    whole, half = (vectors(tmp_path / f"{dtype}.parquet") for dtype in ("float32", "float16"))
+    assert not whole[:, 2].any()
+    np.testing.assert_allclose(half, whole, atol=2e-3)
 
 
 def test_vectors_of_two_kinds_of_transform_are_not_compared_though_a_file_holds_one(

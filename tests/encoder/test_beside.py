@@ -15,7 +15,7 @@ from torch import nn
 
 from dialtools.encoder import guest, sidefile, weights
 from dialtools.encoder.alignment import alignment_layer, load_alignment, save_alignment
-from dialtools.encoder.descent import content, descends
+from dialtools.encoder.descent import beside_weights, content, descends
 from dialtools.encoder.device import autocast, choose_device, choose_precision
 from dialtools.encoder.kept_head import load_head, save_heads
 from dialtools.encoder.panic import as_error
@@ -403,6 +403,18 @@ def test_a_model_descends_from_the_weights_that_it_tells_or_from_the_same_nothin
     ):
         assert descends(child, model(str(i), told), "model.safetensors:1") is related, told
     assert descends(model("of a model", fresh(3, [], 8, model="m")), start, described)
+
+
+@pytest.mark.parametrize("name", ["head.safetensors", "alignment.safetensors"])
+def test_layers_behind_the_encoder_are_no_part_of_its_weights_and_are_told_beside(
+    tmp_path: Path, name: str
+):
+    (tmp_path / "model.safetensors").write_text("a")
+    (tmp_path / name).write_text("a")
+    before, whole = beside_weights(tmp_path), content(tmp_path)
+    (tmp_path / name).write_text("b")
+    assert beside_weights(tmp_path) != before and content(tmp_path) != whole
+    assert whole.count(name) == 1
 
 
 def test_an_encoder_in_a_folder_of_a_model_is_what_a_model_descends_from(tmp_path: Path):

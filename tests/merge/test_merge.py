@@ -19,7 +19,10 @@ from hypothesis import strategies as st
 from pair_corpus import Train, weights
 from safetensors.torch import load_file, save_file
 
+from dialtools.encoder.fresh import train_tokenizer
 from dialtools.encoder.loading import load_encoder
+from dialtools.encoder.modeldir import save
+from dialtools.encoder.static import fresh_static
 from dialtools.encoder.weights import Shape, merged
 from dialtools.merge.tensors import Tensors, write
 
@@ -145,6 +148,23 @@ def test_models_from_nothing_merge_with_what_their_own_run_began_from(
         family["elsewhere"], f"{tmp_path / 'm'}*0.5", "-o", tmp_path / "x", code=1
     ).stderr
     assert "of another start" in refused
+
+
+def test_a_static_start_whose_tokens_have_weights_is_no_start_of_a_model_without(
+    merge: Merge, tmp_path: Path
+):
+    """Training begins from vectors times weights; the sum would be of vectors as they lie there."""
+    for name in ("start", "model"):
+        (tmp_path / name).mkdir()
+        static = fresh_static(train_tokenizer(["a table"], vocab_size=30), dimension=4, seed=0)
+        save(static, tmp_path / name, provenance={}, card="")
+        (tmp_path / name / "dialtools.json").unlink()
+    file = tmp_path / "start" / "model.safetensors"
+    table = load_file(file)["embeddings"]
+    save_file({"embeddings": table, "weights": torch.rand(len(table))}, file)
+    refused = merge(tmp_path / "start", tmp_path / "model", "-o", tmp_path / "m", code=1).stderr
+    assert "not of the shape of" in refused and "1 missing (weights)\n" in refused
+    assert "--max-steps 0" in refused
 
 
 @pytest.fixture

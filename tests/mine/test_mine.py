@@ -118,6 +118,26 @@ def test_no_negative_answers_the_context_anywhere_whatever_its_case_and_blanks(m
     assert negatives(done)[5] == ["near", "far"]
 
 
+def test_a_text_has_its_own_vector_as_a_context_and_another_as_a_response(mine: Mine):
+    """A transform moves contexts alone: here by 70 degrees."""
+    moved = {"q": "far", "twin": "back"}
+    rows = [
+        {
+            "context": [text],
+            "response": text,
+            "context_embedding": vector(moved[text]),
+            "response_embedding": vector(text),
+        }
+        for text in moved
+    ]
+    pairs = [{"context": ["q"], "response": "twin"}, {"context": ["twin"], "response": "q"}]
+    bounds = ("--relative-margin", "none", "--min-score")
+    pairs.append({"context": ["twin"], "response": "twin"})
+    # 80 degrees are between q as a context and as a response, 0 between it and itself
+    assert negatives(mine(*bounds, 0.1, pairs=pairs, embeddings=rows))[0] == ["q"]
+    assert negatives(mine(*bounds, 0.2, pairs=pairs, embeddings=rows))[0] == []
+
+
 def test_every_other_field_stays_as_it_was_and_columns_give_columns(mine: Mine, tmp_path: Path):
     lines = (
         b'{"context": ["q"],  "response":"twin", "n": 123456789012345678901234567890}\n'

@@ -19,6 +19,7 @@ from near.conftest import Near, at, rows
 from pair_corpus import as_lines
 
 from dialtools.metrics.classify import threshold_at_precision, threshold_at_recall
+from dialtools.near.router import Router
 
 
 def labelled(label: Any, *degrees: float) -> list[dict[str, Any]]:
@@ -157,6 +158,19 @@ def test_a_router_is_an_embedding_file_that_assigns_as_its_making_did(near: Near
         assert again.stdout == near(*ask, "r.jsonl").stdout
         assert assigned(again)[-1] == "oos"
         assert rows(near("neighbors", "r.jsonl", "router.parquet", "--keep", "none", "-k", 1))
+
+
+def test_a_router_that_was_saved_gives_every_digit_of_the_scores_that_set_its_thresholds(
+    tmp_path: Path,
+):
+    draw = np.random.default_rng(0)
+    examples_ND, labels = draw.normal(size=(60, 48)).astype(np.float32), list("abc") * 20
+    rows_ND = draw.normal(size=(500, 48)).astype(np.float32)
+    for nearest in (None, 2):
+        made = Router.of_examples(examples_ND, labels, nearest=nearest, none="none")
+        made.save(str(tmp_path / "r.parquet"), facts={}, overwrite=True)
+        read = Router.load(str(tmp_path / "r.parquet"))
+        np.testing.assert_array_equal(read.scores(rows_ND), made.scores(rows_ND))
 
 
 def test_examples_of_none_are_left_out_and_labels_need_not_be_texts(near: Near):
