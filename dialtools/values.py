@@ -36,6 +36,8 @@ GREATEST, LARGEST = 1e30, 10**18
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 """Seconds of each unit of a time span."""
 BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+MOST_BYTES = 900 << 40
+"""Of a size: no more digits than are read."""
 WIDE = ("utf-16", "utf-32")
 """Encodings of which a line end is not one byte."""
 NOTATIONS = ("idna", "punycode", "raw-unicode-escape", "unicode-escape", "utf-7")
@@ -268,6 +270,8 @@ def byte_size(least: int) -> Parser[int]:
         value = int(float(size[1]) * BYTES[size[2]])
         if value < least:
             raise ValueError(f"must be {least >> 20}MB or more")
+        if value > MOST_BYTES:
+            raise ValueError(f"must be {MOST_BYTES >> 40}TB or less")
         return value
 
     return parse

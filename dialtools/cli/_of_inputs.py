@@ -9,6 +9,7 @@ from dialtools.cli._grid import Grid, on_screen, show
 from dialtools.cli._run import Run
 from dialtools.pairs.options import PairOptions
 from dialtools.shown import listed
+from dialtools.streams.bytesio import display_name
 from dialtools.streams.tally import Tally
 
 SCHEMA = "dialtools.pairs/1"
@@ -43,7 +44,9 @@ def _of_inputs(by_name: dict[str, Tally], inputs: Sequence[str]) -> dict[str, Ta
     together: dict[str, Tally] = {}
     for name, own in by_name.items():
         within = (
-            path for path in inputs if name == path or name.startswith(f"{path.rstrip('/')}/")
+            called
+            for called in map(display_name, inputs)  # not by where a copy of it lies
+            if name == called or name.startswith(f"{called.rstrip('/')}/")
         )
         together.setdefault(max(within, key=len, default=name), Tally()).merge(own)
     return together

@@ -230,6 +230,9 @@ def _of_batches(chunks: Iterable[Chunk], path: str) -> Embeddings:
     chunks = list(chunks)
     if not chunks:
         raise DataError("holds no embeddings", where=path, hint=MAKER)
+    space: dict[str, Any] = {}
+    for chunk in chunks:  # of the files of a folder, or of streams one after another
+        space = one_space(space, _text_metadata(chunk.data.schema), where=chunk.name)
     first = chunks[0].first
     try:
         table = pa.Table.from_batches([chunk.data for chunk in chunks])
