@@ -18,6 +18,7 @@ import pyarrow.json as pj
 
 from dialtools.streams import bounds
 from dialtools.streams.chunks import Chunk
+from dialtools.streams.exact import digits_apart
 from dialtools.streams.text_columns import is_utf8, one_text
 
 INFINITE = re.compile(rb"Inf(?:inity)?\s*[,}\]]")
@@ -105,9 +106,7 @@ def _is_utf8(data: bytes) -> bool:
 
 def _may_be_huge(data: bytes) -> bool:
     """Tell whether a number may have 309 digits: of those, four in a row are looked at."""
-    digits = np.frombuffer(data, np.uint8)[::STRIDE] - ord("0") < 10  # bytes below "0" become large
-    together = digits[:-3] & digits[1:-2] & digits[2:-1] & digits[3:]
-    places = np.flatnonzero(together) * STRIDE
+    places = np.flatnonzero(digits_apart(np.frombuffer(data, np.uint8), STRIDE)) * STRIDE
     return any(data[place : place + 3 * STRIDE].isdigit() for place in places.tolist())
 
 
