@@ -220,17 +220,17 @@ def two_names(text: str) -> tuple[str, ...]:
     return names
 
 
-def subset_of(known: Iterable[str], *, nothing: str = "none") -> Parser[tuple[str, ...]]:
-    """Return a parser of some of the names known, in their order; `nothing` stands for no name."""
+def subset_of(known: Iterable[str]) -> Parser[tuple[str, ...]]:
+    """Return a parser of some of the names known, in their order; `none` stands for no name."""
     order = tuple(known)
 
     def parse(text: str) -> tuple[str, ...]:
         wanted = set(name_list(text))
-        if wanted == {nothing}:
+        if wanted == {"none"}:
             return ()
         if unknown := sorted(wanted - set(order)):
             choices = ", ".join(order)
-            raise ValueError(f"no {', '.join(unknown)}; choose from {choices}, or {nothing}")
+            raise ValueError(f"no {', '.join(unknown)}; choose from {choices}, or none")
         return tuple(name for name in order if name in wanted)
 
     return parse

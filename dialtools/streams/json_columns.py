@@ -86,7 +86,7 @@ def _parsed_alike(data: bytes, ends: np.ndarray) -> bool:
 
     That is bytes that are not UTF-8, numbers that are none or infinite, and deep nesting.
     """
-    if not _is_utf8(data):
+    if not is_utf8(one_text(data)):  # in an eighth of the time that it takes to decode them
         return False
     content = np.frombuffer(data, np.uint8)
     if len(_places(content, b"NaN")):
@@ -97,11 +97,6 @@ def _parsed_alike(data: bytes, ends: np.ndarray) -> bool:
         return False
     starts, whole = np.append(0, ends[:-1]), memoryview(data)
     return not any(_is_deep(whole[starts[i] : ends[i]]) for i in _of_many_levels(content, starts))
-
-
-def _is_utf8(data: bytes) -> bool:
-    """Tell whether bytes are UTF-8, in an eighth of the time that it takes to decode them."""
-    return is_utf8(one_text(data))
 
 
 def _may_be_huge(data: bytes) -> bool:

@@ -107,7 +107,7 @@ def _parts_in(path: str) -> list[str]:
     for file in files:
         records = by_suffix(file.name) in OUTPUT_FORMATS and not _is_note(file)
         if records and not found[str(file)]:
-            hint = f"move it out of {path}, which holds parts"
+            hint = f"move it out of {own_name(path)}, which holds parts"
             raise DataError(NOT_A_PART, where=own_name(str(file)), hint=hint)
     return whole_run.paths
 

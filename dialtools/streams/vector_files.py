@@ -132,11 +132,10 @@ def holds_vectors(path: str) -> bool:
         chunk = None if FORMATS[kind].vectors else next(chunks_of(stream, path, kind), None)
         if chunk is None:
             return True
-        names = chunk.data.schema.names if chunk.columnar else None
-        if names is None:
-            names = next(
-                (list(record) for _, record in records(chunk, Policy(maker=MAKER))), [SUFFIX]
-            )
+        if chunk.columnar:
+            names = chunk.data.schema.names
+        else:
+            _, names = next(records(chunk, Policy(maker=MAKER)), (0, [SUFFIX]))
     return any(name.endswith(SUFFIX) for name in names)
 
 
