@@ -194,8 +194,8 @@ def test_a_weight_is_put_beside_every_kind_of_payload():
     assert annotate.as_lines(table) == (
         b'{"a":1,"weight":0.5}\n{"a":2,"weight":1.0}\n{"weight":0.5}\n'
     )
-    assert annotate.as_batch(table.first(1)).to_pydict() == {"a": [1], "weight": [0.5]}
-    assert annotate.as_batch(table).schema.field("weight").type == pa.float32()
+    assert next(annotate.as_batches(table.first(1))).to_pydict() == {"a": [1], "weight": [0.5]}
+    assert next(annotate.as_batches(table)).schema.field("weight").type == pa.float32()
     (made,) = annotate.rendered([lines], lines=False, columns=False)
     assert made.to_pydict() == {"a": [1, 2, 3], "weight": [0.5, 1, 0.5]}
 
