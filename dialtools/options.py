@@ -289,10 +289,10 @@ def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]
         if origins[spec.key] == layers[0].name:
             flag = f"--no-{spec.key}" if values[spec.name] is False else spec.flag
             raise ConfigError(f"{flag} {unmeant[spec.name]}")
-        del values[spec.name]
+        values[spec.name] = spec.default
         origins[spec.key] = "default"
-        resolved = options(**values)
-    return resolved, origins
+        setattr(resolved, spec.name, spec.default)
+    return options(**values), origins
 
 
 def _values(
