@@ -86,18 +86,18 @@ def arrow_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBat
         DataError: if it is damaged, or a stream has no end mark.
     """
     with _damage("arrow", path):
-        yield from _arrow_batches(stream, path)
+        if not _is_file(stream):
+            while stream.peek():
+                yield from _ended_stream(stream, path)
+            return
+        with _whole(stream, path) as file:
+            yield from _batches_of_file(file, path)
 
 
-def _arrow_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBatch]:
-    if not _is_file(stream):
-        while stream.peek():
-            yield from _ended_stream(stream, path)
-        return
-    with _whole(stream, path) as file:
-        messages.check_file(file, path)
-        reader = pa.ipc.open_file(file)
-        yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
+def _batches_of_file(file: BinaryIO, path: str) -> Iterator[pa.RecordBatch]:
+    messages.check_file(file, path)
+    reader = pa.ipc.open_file(file)
+    yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
 
 
 def _ended_stream(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBatch]:
@@ -160,7 +160,11 @@ def batches_as_written(path: str) -> Iterator[pa.RecordBatch]:
         DataError: if it is damaged, or has no end mark.
     """
     with _damage("arrow", path), open_input(path) as stream:
-        yield from _sound(_arrow_batches(stream, path), path)
+        if _is_file(stream):
+            with _whole(stream, path) as file:
+                yield from _sound(_batches_of_file(file, path), path)
+        else:
+            yield from _sound(_ended_stream(stream, path), path)
 
 
 def row_groups(path: str) -> Iterator[pa.RecordBatch]:

@@ -358,7 +358,7 @@ def test_want_of_threads_is_neither_a_defect_nor_damage(error, monkeypatch):
 
     run: Callable[[], Any] = fail
     if isinstance(error, pa.ArrowException):
-        monkeypatch.setattr(tables.messages, "check_file", fail)
+        monkeypatch.setattr(tables, "_batches_of_file", fail)
         fail = partial(
             list, tables.arrow_batches(io.BufferedReader(io.BytesIO(tables.FILE_MAGIC)), "a.arrow")
         )
