@@ -15,7 +15,7 @@ import dataclasses
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
@@ -275,32 +275,51 @@ def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]
     for layer in layers:
         _check_keys(layer, list(by_key))
 
-    values: dict[str, Any] = {}
-    origins: dict[str, str] = {}
-    for key, spec in by_key.items():
-        layer = next((layer for layer in layers if layer.values.get(key) is not None), None)
-        if layer is None:
-            origins[key] = "default"
-            continue
-        origins[key] = layer.name
-        source = spec.flag if layer.name == FLAG else layer.source(key)
-        values[spec.name] = parse_value(spec, layer.values[key], source=source)
-    resolved = options(**values)
-    given = [
-        spec
+    values, origins = _values(by_key, layers)
+    given = {
+        spec.name: spec
         for spec in by_key.values()
         if spec.name in values
         and (values[spec.name] != spec.default or _is_said(spec, values, origins))
-    ]
-    unmeant = [(spec, why) for spec in given if (why := _unmeant(resolved, spec))]
-    for spec, why in unmeant:
+        and (origins[spec.key] == layers[0].name or not spec.unsaid)
+    }
+    resolved = options(**values)
+    while unmeant := {n: why for n, spec in given.items() if (why := _unmeant(resolved, spec))}:
+        spec = given.pop(_first(unmeant, given))
         if origins[spec.key] == layers[0].name:
             flag = f"--no-{spec.key}" if values[spec.name] is False else spec.flag
-            raise ConfigError(f"{flag} {why}")
-        if not spec.unsaid:
-            del values[spec.name]
-            origins[spec.key] = "default"
-    return options(**values) if unmeant else resolved, origins
+            raise ConfigError(f"{flag} {unmeant[spec.name]}")
+        values[spec.name] = spec.default
+        origins[spec.key] = "default"
+        setattr(resolved, spec.name, spec.default)
+    return options(**values), origins
+
+
+def _values(
+    by_key: Mapping[str, Spec], layers: Sequence[Layer]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the value that the first layer which has one gives to each option, and whose it is."""
+    values: dict[str, Any] = {}
+    origins = dict.fromkeys(by_key, "default")
+    for key, spec in by_key.items():
+        layer = next((layer for layer in layers if layer.values.get(key) is not None), None)
+        if layer:
+            origins[key] = layer.name
+            source = spec.flag if layer.name == FLAG else layer.source(key)
+            values[spec.name] = parse_value(spec, layer.values[key], source=source)
+    return values, origins
+
+
+def _first(unmeant: Collection[str], given: Mapping[str, Spec]) -> str:
+    """Return an option without a meaning that has none whatever becomes of the others."""
+    firm = (name for name in unmeant if not _companions(given[name]).intersection(unmeant))
+    return next(firm, next(iter(unmeant)))
+
+
+def _companions(spec: Spec) -> set[str]:
+    """Return the names of the options beside which one has a meaning, or none."""
+    both = (c for c in (spec.goes_with, spec.not_with) if c)
+    return {name for c in both for name in (c.split() if isinstance(c, str) else c[:1])}
 
 
 def _is_said(spec: Spec, values: Mapping[str, Any], origins: Mapping[str, str]) -> bool:

@@ -36,6 +36,8 @@ GREATEST, LARGEST = 1e30, 10**18
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 """Seconds of each unit of a time span."""
 BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+MOST_BYTES = 900 << 40
+"""Of a size: no more digits than are read."""
 WIDE = ("utf-16", "utf-32")
 """Encodings of which a line end is not one byte."""
 NOTATIONS = ("idna", "punycode", "raw-unicode-escape", "unicode-escape", "utf-7")
@@ -218,17 +220,17 @@ def two_names(text: str) -> tuple[str, ...]:
     return names
 
 
-def subset_of(known: Iterable[str], *, nothing: str = "none") -> Parser[tuple[str, ...]]:
-    """Return a parser of some of the names known, in their order; `nothing` stands for no name."""
+def subset_of(known: Iterable[str]) -> Parser[tuple[str, ...]]:
+    """Return a parser of some of the names known, in their order; `none` stands for no name."""
     order = tuple(known)
 
     def parse(text: str) -> tuple[str, ...]:
         wanted = set(name_list(text))
-        if wanted == {nothing}:
+        if wanted == {"none"}:
             return ()
         if unknown := sorted(wanted - set(order)):
             choices = ", ".join(order)
-            raise ValueError(f"no {', '.join(unknown)}; choose from {choices}, or {nothing}")
+            raise ValueError(f"no {', '.join(unknown)}; choose from {choices}, or none")
         return tuple(name for name in order if name in wanted)
 
     return parse
@@ -268,6 +270,8 @@ def byte_size(least: int) -> Parser[int]:
         value = int(float(size[1]) * BYTES[size[2]])
         if value < least:
             raise ValueError(f"must be {least >> 20}MB or more")
+        if value > MOST_BYTES:
+            raise ValueError(f"must be {MOST_BYTES >> 40}TB or less")
         return value
 
     return parse

@@ -53,7 +53,10 @@ class Assignment:
         """Return the options of a part."""
         return replace(
             self.options,
-            **{"engine": "local", "parts": None, "workers": None, "address": None},
+            engine="local",
+            parts=None,
+            workers=None,
+            address=None,
             shard=f"{number}/{self.of}",
             output=output,
             overwrite=False,

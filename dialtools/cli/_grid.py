@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from io import StringIO
 from itertools import pairwise
-from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -23,7 +22,7 @@ from dialtools.shown import printable
 if TYPE_CHECKING:
     from rich.table import Table
 
-SUFFIXES = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".jsonl": "jsonl"}
+SUFFIXES = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
 UNCUT = 10_000
 """Columns of a screen that is none: a table in a file is not cut."""
 
@@ -74,6 +73,21 @@ def on_screen(output: str) -> bool:
     return output == "-" and sys.stdout.isatty()
 
 
+def table_format(output: str, to: str | None) -> str:
+    """Return the format by --to, else by the suffix of the file, else of a terminal's table, JSONL.
+
+    Raises:
+        ConfigError: if the suffix tells of another.
+    """
+    from dialtools.streams.formats import last_suffix
+    from dialtools.streams.options import TABLE_FORMATS
+    from dialtools.streams.sinks import output_format
+
+    by_suffix = SUFFIXES.get(last_suffix(output) or "")
+    chosen = to or by_suffix or ("table" if on_screen(output) else None)
+    return chosen or output_format(output, None, formats=TABLE_FORMATS)
+
+
 def show(grid: Grid, run: Run) -> None:
     """Print a table on stdout."""
     sys.stdout.write(as_screen(grid, run))
@@ -91,14 +105,14 @@ def write_table(
     """Write a table, or its records as JSONL or CSV.
 
     Args:
-        to: the format; default: by the suffix of the file, a table on a terminal, else JSONL.
+        to: the format; default: that of the file (`table_format`).
         output: the file; default: that of -o, and stdout for a command without it.
     """
     from dialtools.streams.sinks import open_output, write_records
 
     path: str = output or getattr(run.options, "output", "-")
     overwrite = getattr(run.options, "overwrite", False)
-    kind = to or SUFFIXES.get(Path(path).suffix, "table" if on_screen(path) else "jsonl")
+    kind = table_format(path, to)
     if kind == "jsonl":
         write_records(iter(records()), path, to="jsonl", overwrite=overwrite)
     else:

@@ -165,7 +165,7 @@ def _trade_off(
     return points
 
 
-def report_suite(suite: Suite, result: Result, options: SuiteOptions, run: Run) -> None:
+def report_suite(suite: Suite, result: Result, options: SuiteOptions, run: Run, *, to: str) -> None:
     """Write one table with a column for each model, or its records; then check the gates."""
     from dialtools.eval.score import check_gates, gated
     from dialtools.eval.suite_job import records
@@ -175,7 +175,7 @@ def report_suite(suite: Suite, result: Result, options: SuiteOptions, run: Run) 
         suite_grid(suite, result, published=options.published),
         lambda: records(suite, result, published=options.published, each=bool(options.each)),
         run,
-        to="jsonl" if options.json else options.to,
+        to=to,
     )
     check_gates(gates)
 

@@ -43,7 +43,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dialtools.cli._command import command
-from dialtools.cli._grid import Grid, write_table
+from dialtools.cli._grid import Grid, table_format, write_table
 from dialtools.cli._run import Run
 from dialtools.cluster.options import DriftOptions
 from dialtools.shown import cut
@@ -58,13 +58,14 @@ from dialtools.streams.tally import counted
 def main(options: DriftOptions, run: Run) -> None:
     from dialtools.cluster.drift import Drift
 
+    kind = table_format(options.output, options.to)
     drift = Drift(options)
     for note in drift.notes():
         run.warn(note)
     with run.progress(None, "clusterings") as progress:
         drift.find(progress.advance)
     records = drift.records()
-    write_table(drift_grid(records), lambda: records, run, to=options.to)
+    write_table(drift_grid(records), lambda: records, run, to=kind)
     run.close(drift.closing_line(records))
 
 

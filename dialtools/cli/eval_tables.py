@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dialtools.cli._command import command
+from dialtools.cli._grid import table_format
 from dialtools.cli._run import Run
 from dialtools.cli._scores import report_suite
 from dialtools.eval.options.base import page_of
@@ -23,6 +24,7 @@ def suite(options: SuiteOptions, run: Run) -> None:
     from dialtools.eval import suite_job as task
     from dialtools.eval.suite import load_suite, with_tasks
 
+    kind = table_format(options.output, "jsonl" if options.json else options.to)
     benchmark = load_suite(options.inputs[0])
     if options.task:
         benchmark = with_tasks(benchmark, options.task)
@@ -40,7 +42,8 @@ def suite(options: SuiteOptions, run: Run) -> None:
             if place.missing:
                 run.warn(f"{place.folder}: {place.dataset.name} is missing: {place.missing}")
         with finishing(work):
-            report_suite(benchmark, task.result_of(benchmark, places, work), options, run)
+            result = task.result_of(benchmark, places, work)
+            report_suite(benchmark, result, options, run, to=kind)
 
 
 @command(

@@ -77,13 +77,13 @@ def rendered(
 
     Args:
         lines: it writes JSON lines.
-        columns: the parts are batches.
+        columns: the parts are batches, or the first is, whose columns lines behind it have to fit.
         at_once: somebody reads while it is written.
     """
     if lines:
         return (as_lines(part) for part in parts)
     if columns:
-        return (as_batch(part) for part in parts)
+        return (batch for part in parts for batch in as_batches(part))
     records = (record for part in parts for record in as_records(part))
     return record_batches(records, at_once=at_once)
 
@@ -101,10 +101,12 @@ def as_records(part: Weighed) -> Iterator[dict[str, Any]]:
     yield from (row | {WEIGHT: weight} for row, weight in rows)
 
 
-def as_batch(part: Weighed) -> pa.RecordBatch:
-    """Return a batch with a column of float32 weights, in place of one it had.
+def as_batches(part: Weighed) -> Iterator[pa.RecordBatch]:
+    """Yield a batch with a column of float32 weights, in place of one it had; of lines several.
 
     Views and dictionaries stay.
     """
-    assert not isinstance(part.payload, bytes)
-    return batch_with(part.payload, WEIGHT, pa.array(part.weights.astype(np.float32)))
+    if isinstance(part.payload, bytes):
+        yield from record_batches(as_records(part), at_once=True)
+    else:
+        yield batch_with(part.payload, WEIGHT, pa.array(part.weights.astype(np.float32)))

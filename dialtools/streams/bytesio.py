@@ -9,7 +9,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 from urllib.parse import quote, unquote
@@ -121,19 +121,14 @@ def open_input(path: str) -> Generator[io.BufferedReader]:
         DataError: if the file cannot be opened, or its compressed data is cut or damaged.
     """
     name = display_name(path)
-    if path == "-":
-        widen(0)
-        with opened(sys.stdin.buffer, name) as stream:
-            if not stream.peek() and not stat.S_ISREG(os.fstat(0).st_mode):
-                raise _nothing_came(name, os.fstat(0).st_mode)
+    with nullcontext(sys.stdin.buffer) if path == "-" else open_file(path) as raw:
+        descriptor = 0 if path == "-" else raw.fileno()  # of a stdin that is hashed, too
+        widen(descriptor)
+        with opened(raw, name) as stream:
+            mode = os.fstat(descriptor).st_mode
+            if not stream.peek() and not stat.S_ISREG(mode):
+                raise _nothing_came(name, mode)
             yield stream
-        return
-    with open_file(path) as raw, opened(raw, name) as stream:
-        widen(raw.fileno())
-        mode = os.fstat(raw.fileno()).st_mode
-        if not stream.peek() and not stat.S_ISREG(mode):
-            raise _nothing_came(name, mode)
-        yield stream
 
 
 def open_file(path: str | Path) -> io.BufferedReader:

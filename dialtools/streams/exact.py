@@ -24,15 +24,22 @@ def has_long_numbers(data: bytes) -> bool:
     return any(map(_has_long_number, parts))
 
 
+def digits_apart(content: np.ndarray, stride: int) -> np.ndarray:
+    """Return whether each byte of those a stride apart, and the three after it, are digits."""
+    some = content[::stride] - ord("0") < 10  # bytes below "0" become large ones
+    return some[:-3] & some[1:-2] & some[2:-1] & some[3:]
+
+
 def _has_long_number(content: np.ndarray) -> bool:
-    if len(content) < LONG:
+    if not digits_apart(content, STRIDE).any():
         return False
-    some = content[::STRIDE] - ord("0") < 10  # bytes below "0" become large ones
-    if not (some[:-3] & some[1:-2] & some[2:-1] & some[3:]).any():
-        return False
-    others = np.flatnonzero(content - ord("0") >= 10)
-    ends = np.append(others[1:], len(content))
-    return bool((BEFORE_NUMBERS[content[others]] & (ends - others > LONG)).any())
+    runs, length = content - ord("0") < 10, 1
+    while length < LONG:  # whether so many digits begin at each byte
+        more = min(length, LONG - length)
+        runs = runs[:-more] & runs[more:]
+        length += more
+    starts = np.flatnonzero(runs)
+    return bool(BEFORE_NUMBERS[content[starts[starts > 0] - 1]].any())
 
 
 def loads(data: bytes) -> Any:

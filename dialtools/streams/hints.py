@@ -20,6 +20,7 @@ TRAILING = "content after document"
 """What orjson says of a second record on a line."""
 SEVERAL = "a record a line is expected: `jq -c .` writes several on a line so"
 NO_OBJECT = "expected a JSON object"
+NUL, NO_UTF8 = "NUL", "invalid UTF-8"
 OF_TURNS = "`jq -c '{turns: .}'` makes a dialogue of each list of turns"
 OF_LISTS = "`jq -c '.[] | {turns: .}'` makes a dialogue of each list of turns in a list"
 OF_TEXTS = f"{OF_TURNS}; `jq -r '.[]'` makes lines of a list of texts, for --from text"
@@ -42,7 +43,7 @@ def hint_on(line: bytes, number: int, why: str, maker: str | None = None) -> str
 
     Args:
         number: of the line, from 1.
-        why: it is none.
+        why: it is none, as `why_not_json` says, or NO_OBJECT.
         maker: what makes such files, where --from does not name their format.
     """
     if TRAILING in why and line.lstrip().startswith(b"{"):
@@ -56,9 +57,9 @@ def hint_on(line: bytes, number: int, why: str, maker: str | None = None) -> str
             return OF_LISTS
         if why == NO_OBJECT and line.lstrip().startswith(b'"'):
             return OF_TEXTS
-        if b"\0" not in line and _is_utf8(line) and line.strip()[:1] not in b'{["':
+        if not why.startswith((NUL, NO_UTF8)) and line.strip()[:1] not in b'{["':
             return maker or OTHER_LINES
-    return None if b"\0" in line or _is_utf8(line) else TO_UTF8
+    return TO_UTF8 if why.startswith(NO_UTF8) else None
 
 
 def of_other_kind(line: bytes) -> str | None:
@@ -68,20 +69,12 @@ def of_other_kind(line: bytes) -> str | None:
     return next((hint for begins, hint in OTHERWISE.items() if line.startswith(begins)), None)
 
 
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def why_not_json(line: bytes, error: Exception) -> str:
     """Say what is wrong with a line: a NUL, bytes that are not UTF-8, or broken JSON, and where."""
     if b"\0" in line:
-        return f"NUL at byte {line.index(0) + 1}"
+        return f"{NUL} at byte {line.index(0) + 1}"
     try:
         line.decode("utf-8")
     except UnicodeDecodeError as bad:
-        return f"invalid UTF-8 at byte {bad.start + 1}"
+        return f"{NO_UTF8} at byte {bad.start + 1}"
     return f"not JSON: {str(error).split(': line')[0]}"

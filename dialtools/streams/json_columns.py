@@ -18,6 +18,7 @@ import pyarrow.json as pj
 
 from dialtools.streams import bounds
 from dialtools.streams.chunks import Chunk
+from dialtools.streams.exact import digits_apart
 from dialtools.streams.text_columns import is_utf8, one_text
 
 INFINITE = re.compile(rb"Inf(?:inity)?\s*[,}\]]")
@@ -85,7 +86,7 @@ def _parsed_alike(data: bytes, ends: np.ndarray) -> bool:
 
     That is bytes that are not UTF-8, numbers that are none or infinite, and deep nesting.
     """
-    if not _is_utf8(data):
+    if not is_utf8(one_text(data)):  # in an eighth of the time that it takes to decode them
         return False
     content = np.frombuffer(data, np.uint8)
     if len(_places(content, b"NaN")):
@@ -98,16 +99,9 @@ def _parsed_alike(data: bytes, ends: np.ndarray) -> bool:
     return not any(_is_deep(whole[starts[i] : ends[i]]) for i in _of_many_levels(content, starts))
 
 
-def _is_utf8(data: bytes) -> bool:
-    """Tell whether bytes are UTF-8, in an eighth of the time that it takes to decode them."""
-    return is_utf8(one_text(data))
-
-
 def _may_be_huge(data: bytes) -> bool:
     """Tell whether a number may have 309 digits: of those, four in a row are looked at."""
-    digits = np.frombuffer(data, np.uint8)[::STRIDE] - ord("0") < 10  # bytes below "0" become large
-    together = digits[:-3] & digits[1:-2] & digits[2:-1] & digits[3:]
-    places = np.flatnonzero(together) * STRIDE
+    places = np.flatnonzero(digits_apart(np.frombuffer(data, np.uint8), STRIDE)) * STRIDE
     return any(data[place : place + 3 * STRIDE].isdigit() for place in places.tolist())
 
 

@@ -25,16 +25,18 @@ MOVED = "moved"
 def making(metadata: Mapping[str, str]) -> dict[str, Any]:
     """Return what an embedding file tells of its making; of a stranger's rubbish nothing."""
     try:
-        facts = orjson.loads(metadata.get("dialtools", "{}"))
+        return _table(orjson.loads(metadata.get("dialtools", "{}")))
     except ValueError:
         return {}
-    return cast(dict[str, Any], facts) if isinstance(facts, dict) else {}
 
 
 def options_of(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that `making` tells; of a stranger's rubbish none."""
-    options = facts.get("options")
-    return cast(dict[str, Any], options) if isinstance(options, dict) else {}
+    return _table(facts.get("options"))
+
+
+def _table(told: Any) -> dict[str, Any]:
+    return cast(dict[str, Any], told) if isinstance(told, dict) else {}
 
 
 def model_named(metadata: Mapping[str, str]) -> str | None:
@@ -93,8 +95,7 @@ def _told(facts: Mapping[str, Any]) -> list[str] | None:
     transform = options_of(facts).get("transform")
     if not transform:
         return None
-    files: Any = facts.get("files")
-    files = cast(dict[str, Any], files) if isinstance(files, dict) else {}
+    files = _table(facts.get("files"))
     if "transform" in files:
         return [str(facts.get(KIND, "")), "transform", _digests(files["transform"])]
     source = "fit-on" if "fit-on" in files else "input"

@@ -16,7 +16,7 @@ from dialtools.errors import DataError
 from dialtools.shown import listed
 from dialtools.streams.atomic import witnessed
 from dialtools.streams.bytesio import inputs_below, own_name, refuse_missing
-from dialtools.streams.formats import FORMATS, by_suffix
+from dialtools.streams.formats import FORMATS, OUTPUT_FORMATS, by_suffix
 from dialtools.streams.job import Description, changes
 from dialtools.streams.job_files import BESIDE, beside, job_of_output, write_beside
 
@@ -27,6 +27,7 @@ NO_DATA, NOTES = (".", "_"), (".json", ".md", ".crc")
 """What lies beside the files of a table: how their names begin, or end."""
 MOST = 1_000_000
 """Parts of a run: what tells of more is no part."""
+NOT_A_PART = "is no part, or has changed since"
 NO_PART = "dial-pairs, dial-freq, dial-augment and dial-embed --shard I/N make parts"
 
 
@@ -92,10 +93,23 @@ def _files_of(path: str) -> list[str]:
 
 
 def _parts_in(path: str) -> list[str]:
-    files = sorted(file for file in Path(path).iterdir() if by_suffix(file.name))
-    found = [part_in(str(file)) for file in files if file.is_file()]
-    parts = [part for part in found if part]
-    return whole(parts, where=path).paths if parts else []
+    """Return the parts in a folder, in order; nothing of a folder without any.
+
+    Raises:
+        DataError: if one is missing, or other records lie beside them.
+    """
+    files = sorted(filter(Path.is_file, Path(path).iterdir()))
+    found = {str(file): part_in(str(file)) for file in files if by_suffix(file.name)}
+    parts = [part for part in found.values() if part]
+    if not parts:
+        return []
+    whole_run = whole(parts, where=path)
+    for file in files:
+        records = by_suffix(file.name) in OUTPUT_FORMATS and not _is_note(file)
+        if records and not found[str(file)]:
+            hint = f"move it out of {own_name(path)}, which holds parts"
+            raise DataError(NOT_A_PART, where=own_name(str(file)), hint=hint)
+    return whole_run.paths
 
 
 def _tables_in(path: str) -> list[str]:
@@ -108,9 +122,13 @@ def _tables_in(path: str) -> list[str]:
         format = FORMATS.get(by_suffix(file.name) or "")
         if format and format.reader and not format.lines:
             tables.append(file)
-        elif not file.name.startswith(NO_DATA) and file.suffix not in NOTES:
+        elif not _is_note(file):
             return []
     return [str(file) for file in tables]
+
+
+def _is_note(file: Path) -> bool:
+    return file.name.startswith(NO_DATA) or file.suffix in NOTES
 
 
 def gathered(paths: Sequence[str]) -> Whole:
@@ -126,7 +144,7 @@ def gathered(paths: Sequence[str]) -> Whole:
     for path in unfolded(paths):
         part = part_in(path)
         if part is None:
-            raise DataError("is no part, or has changed since", where=own_name(path), hint=NO_PART)
+            raise DataError(NOT_A_PART, where=own_name(path), hint=NO_PART)
         parts.append(part)
     return whole(parts, where=None)
 

@@ -22,6 +22,7 @@ from dialtools.errors import DataError
 from dialtools.shown import first_line
 from dialtools.streams.atomic import atomic_file
 from dialtools.streams.bytesio import NO_HOST, REMOTE, own_name
+from dialtools.streams.formats import DEFAULT, FORMATS, by_suffix
 from dialtools.streams.parts import unfolded
 from dialtools.streams.provenance import input_bytes
 from dialtools.streams.scraps import temporary_folder
@@ -136,7 +137,7 @@ def at_hand(options: Any, folder: Path) -> Any:
 
 
 def copied(names: Sequence[str], folder: Path, shard: Shard | None = None) -> list[str]:
-    """Return names with copies in place of what is elsewhere.
+    """Return names with copies in place of what is elsewhere; of a matrix with its columns.
 
     Args:
         folder: made by `scratch`, to copy into.
@@ -161,9 +162,13 @@ def copied(names: Sequence[str], folder: Path, shard: Shard | None = None) -> li
             path.mkdir(exist_ok=True)  # named twice, or beside a file in it
             _fetch(place, str(path))
     read = {path for path, _ in spans(unfolded(local), shard)} if shard else waiting
-    for path in waiting:
+    for path, place in waiting.items():
         if path in read:
-            _fetch(waiting[path], path)
+            _fetch(place, path)
+            beside = FORMATS[by_suffix(path) or DEFAULT].beside
+            columns = place._replace(path=f"{place.path}{beside}")
+            if beside and columns.is_file:
+                _fetch(columns, f"{path}{beside}")
     return local
 
 

@@ -139,18 +139,6 @@ def _with_gaps(array: pa.Array, found: list[Any]) -> list[Any]:
     return [value if there else None for value, there in zip(found, valid, strict=True)]
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    return any(
-        fits(kind)
-        for fits in (
-            types.is_list,
-            types.is_large_list,
-            types.is_list_view,
-            types.is_large_list_view,
-        )
-    )
-
-
 def _has_storage(kind: pa.DataType) -> bool:
     """Tell whether an extension is of values that mean something without it, as a uuid's do not."""
     return isinstance(kind, pa.BaseExtensionType) and kind.extension_name != "arrow.uuid"
@@ -160,12 +148,17 @@ _CONVERT: tuple[tuple[Callable[[Any], bool], Callable[[Any], list[Any]]], ...] =
     (_has_storage, lambda array: values(array.storage)),
     (types.is_dictionary, _of_dictionary),
     (types.is_run_end_encoded, lambda array: values(pc.run_end_decode(array))),
-    (_is_list, _of_lists),
+    (types.is_list, _of_lists),
+    (types.is_large_list, _of_lists),
+    (types.is_list_view, _of_lists),
+    (types.is_large_list_view, _of_lists),
     (types.is_fixed_size_list, _of_fixed_lists),
     (types.is_map, _of_maps),
     (types.is_struct, _of_structs),
     (types.is_union, _of_union),
-    (lambda kind: types.is_timestamp(kind) or types.is_date(kind) or types.is_time(kind), _times),
+    (types.is_timestamp, _times),
+    (types.is_date, _times),
+    (types.is_time, _times),
 )
 
 
@@ -210,14 +203,8 @@ def _interval(scalar: Any) -> str:
     return f"P{months}M{days}DT{_seconds(nanoseconds, PER_SECOND['ns'])}"
 
 
-def _is_bytes(kind: pa.DataType) -> bool:
-    shapes = (
-        types.is_binary,
-        types.is_large_binary,
-        types.is_fixed_size_binary,
-        types.is_binary_view,
-    )
-    return any(fits(kind) for fits in shapes)
+def _bytes(scalar: Any) -> str:
+    return base64.b64encode(scalar.as_py()).decode()
 
 
 _TEXT: tuple[tuple[Callable[[Any], bool], Callable[[Any], str]], ...] = (
@@ -226,5 +213,8 @@ _TEXT: tuple[tuple[Callable[[Any], bool], Callable[[Any], str]], ...] = (
     (types.is_time, _time),
     (types.is_duration, _duration),
     (lambda kind: kind == pa.month_day_nano_interval(), _interval),
-    (_is_bytes, lambda scalar: base64.b64encode(scalar.as_py()).decode()),
+    (types.is_binary, _bytes),
+    (types.is_large_binary, _bytes),
+    (types.is_fixed_size_binary, _bytes),
+    (types.is_binary_view, _bytes),
 )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 from base64 import b64decode
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -37,18 +38,11 @@ def parquet_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordB
     Raises:
         DataError: if it is damaged.
     """
-    with _damage("parquet", path):
-        if (
-            Path(path).suffix.lower() == ".parquet" and Path(path).is_file()
-        ):  # a FIFO is opened once
-            with pa.OSFile(path) as source:
-                yield from _parquet_batches(source, path)
-            return
-        with _spooled(stream) as spool:
-            yield from _parquet_batches(spool, path)
+    with _damage("parquet", path), _whole(stream, path) as file:
+        yield from _parquet_batches(file, path)
 
 
-def _parquet_batches(source: Any, path: str) -> Iterator[pa.RecordBatch]:
+def _parquet_batches(source: BinaryIO, path: str) -> Iterator[pa.RecordBatch]:
     """Yield batches of as many rows as do not fill memory, by what the file says of its rows."""
     file = pq.ParquetFile(source)
     groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
@@ -233,18 +227,10 @@ def _whole(stream: io.BufferedReader, path: str) -> Generator[BinaryIO]:
         with open_file(path) as file:
             yield file
     else:
-        with _spooled(stream) as spool:
+        with scratch_file() as spool:
+            shutil.copyfileobj(stream, spool, SPOOL_BYTES)
+            spool.seek(0)
             yield spool
-
-
-@contextmanager
-def _spooled(stream: io.BufferedReader) -> Generator[BinaryIO]:
-    """Copy a stream to the disk, for readers that begin at the end."""
-    with scratch_file() as spool:
-        while block := stream.read(SPOOL_BYTES):
-            spool.write(block)
-        spool.seek(0)
-        yield spool
 
 
 @contextmanager

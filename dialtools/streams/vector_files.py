@@ -132,11 +132,10 @@ def holds_vectors(path: str) -> bool:
         chunk = None if FORMATS[kind].vectors else next(chunks_of(stream, path, kind), None)
         if chunk is None:
             return True
-        names = chunk.data.schema.names if chunk.columnar else None
-        if names is None:
-            names = next(
-                (list(record) for _, record in records(chunk, Policy(maker=MAKER))), [SUFFIX]
-            )
+        if chunk.columnar:
+            names = chunk.data.schema.names
+        else:
+            _, names = next(records(chunk, Policy(maker=MAKER)), (0, [SUFFIX]))
     return any(name.endswith(SUFFIX) for name in names)
 
 
@@ -230,6 +229,9 @@ def _of_batches(chunks: Iterable[Chunk], path: str) -> Embeddings:
     chunks = list(chunks)
     if not chunks:
         raise DataError("holds no embeddings", where=path, hint=MAKER)
+    space: dict[str, Any] = {}
+    for chunk in chunks:  # of the files of a folder, or of streams one after another
+        space = one_space(space, _text_metadata(chunk.data.schema), where=chunk.name)
     first = chunks[0].first
     try:
         table = pa.Table.from_batches([chunk.data for chunk in chunks])

@@ -137,6 +137,23 @@ def test_what_has_no_meaning_in_a_variable_or_a_configuration_counts_as_not_give
         assert resolve(Chosen, [Layer("flag", {"kind": "bb"}), *layers[1:]])[0].most == 4
 
 
+@dataclass
+class Chained(Chosen):
+    over: int = option(0, help="of any most", goes_with="given")
+    under: int = option(0, help="of none", not_with="given")
+    given: int = option(0, help="of kind bb", goes_with=("kind", ("bb",)))
+
+
+def test_what_rests_on_an_option_without_a_meaning_is_judged_without_it():
+    """dial-pairs --kind dialogue, with `summary` and `split` in a configuration, say."""
+    layers = [Layer("flag", {}), Layer("run.toml", {"under": "2", "over": "1", "given": "3"})]
+    options, _ = resolve(Chained, layers)
+    assert (options.given, options.under, options.over) == (0, 2, 0)
+    with pytest.raises(ConfigError, match=r"^--over goes with --given$"):
+        resolve(Chained, [Layer("flag", {"over": "1"}), Layer("environment", {"given": "3"})])
+    assert resolve(Chained, [Layer("flag", {"under": "1"}), layers[1]])[0].under == 1
+
+
 NEEDS = {
     "train": {"test": "t"},
     "groups": {"min-cosine": "0.5"},

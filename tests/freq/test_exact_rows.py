@@ -201,9 +201,9 @@ def test_a_weight_is_put_beside_every_kind_of_payload():
         b'{"a":1,"weight":0.5}\n{"a":2,"weight":1.0}\n{"weight":0.5}\n'
     )
     cut = dataclasses.replace(three, payload=batch).first(1).payload
-    one = annotate.as_batch(annotate.Weighed(cut, lines.weights[:1]))
+    one = next(annotate.as_batches(annotate.Weighed(cut, lines.weights[:1])))
     assert one.to_pydict() == {"a": [1], "weight": [0.5]}
-    assert annotate.as_batch(table).schema.field("weight").type == pa.float32()
+    assert next(annotate.as_batches(table)).schema.field("weight").type == pa.float32()
     (made,) = annotate.rendered([lines], lines=False, columns=False)
     assert made.to_pydict() == {"a": [1, 2, 3], "weight": [0.5, 1, 0.5]}
 

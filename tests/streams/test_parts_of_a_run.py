@@ -118,17 +118,25 @@ def test_what_a_stranger_says_of_a_part_is_checked(odd: dict[str, Any]):
 
 def test_folders_and_files_are_gathered_and_what_is_no_part_is_told(tmp_path: Path):
     one, two = made(tmp_path / "in" / "b.jsonl", 1), made(tmp_path / "in" / "a.jsonl", 2)
-    (tmp_path / "in" / "c.jsonl").write_text("{}\n")
     (tmp_path / "in" / "d.txt").write_text("{}\n")
     (tmp_path / "in" / "e.parquet").mkdir()
     assert gathered([str(tmp_path / "in")]).paths == gathered([two, one]).paths == [one, two]
     assert unfolded(["-", str(tmp_path / "in")]) == ["-", one, two]
+    (tmp_path / "c.jsonl").write_text("{}\n")
     with pytest.raises(DataError, match="is no part, or has changed since") as told:
-        gathered([one, str(tmp_path / "in" / "c.jsonl")])
+        gathered([one, str(tmp_path / "c.jsonl")])
     assert "--shard I/N" in str(told.value.hint)
     with pytest.raises(DataError, match="not there: part 2 of 2") as told:
         gathered([one])
     assert told.value.where is None
+
+
+def test_records_beside_parts_are_not_left_out_in_silence(tmp_path: Path):
+    made(tmp_path / "in" / "b.jsonl", 1), made(tmp_path / "in" / "a.jsonl", 2)
+    (tmp_path / "in" / "c.parquet").write_bytes(b"PAR1")
+    for read in (unfolded, gathered):
+        with pytest.raises(DataError, match=r"in/c\.parquet: is no part"):
+            read([str(tmp_path / "in")])
 
 
 def test_tables_of_a_folder_are_read_where_nothing_but_notes_lies_beside_them(

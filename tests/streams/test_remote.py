@@ -61,6 +61,15 @@ def test_what_is_elsewhere_is_copied_and_called_by_its_own_name(there: Path):
     assert not folder.exists()
 
 
+def test_a_matrix_elsewhere_comes_with_its_columns(there: Path):
+    for name in ("x.npy", "x.npy.columns.jsonl", "y.fbin"):
+        (there / name).write_text(name)
+    with scratch() as folder:
+        x, y = copied([f"file://{there}/x.npy", f"file://{there}/y.fbin"], folder)
+        assert Path(f"{x}.columns.jsonl").read_text() == "x.npy.columns.jsonl"
+        assert not Path(f"{y}.columns.jsonl").exists()
+
+
 @pytest.mark.parametrize(("part", "read"), [(1, [True, False]), (2, [False, True])])
 def test_a_part_copies_its_files_alone_and_knows_the_sizes_of_all(
     there: Path, part: int, read: list[bool]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option, restated
+from dialtools.streams.formats import last_suffix
 from dialtools.streams.options import OutputOptions, RowLimitOptions
 from dialtools.values import metric_bound
 
@@ -22,7 +22,7 @@ OF_TABLES = (".csv", ".tsv", ".md", ".tex", ".html", ".parquet", ".arrow", ".fea
 
 def score_file(text: str) -> str:
     """Check the name of a file of scores: JSON lines, whose single results fit no table."""
-    if Path(text).suffix in OF_TABLES:
+    if last_suffix(text) in OF_TABLES:
         raise ValueError("scores are JSON lines; dial-eval compare -o FILE.csv makes a table")
     return text
 
