@@ -206,7 +206,7 @@ class Act(Task[ActProtocol]):
         figures = {
             f"{name}-f1": 100 * float(average(sums)) for name, average in f1.AVERAGES.items()
         }
-        return {**figures, "samples-f1": 100 * float(f1.by_row(counts).mean())}
+        return {**figures, "samples-f1": 100 * float(f1.micro(counts).mean())}
 
     def quality(self, figures: Figures) -> float:
         """Return the mean of micro and macro F1."""
