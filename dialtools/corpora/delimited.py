@@ -31,8 +31,7 @@ FEW_LINES = 10_000
 """A row may have so many lines, or as many as fill it if each has BYTES_A_LINE; else a quote is
 open, and the rest of the file need not be read to tell.
 """
-NOT_UTF8 = "--encoding cp1252 reads what Excel writes on Windows"
-"""The same for commands without that flag."""
+NOT_UTF8 = "--encoding cp1252 reads what Excel writes on Windows (Russian cp1251, Chinese gb18030)"
 
 
 def row_chunks(
