@@ -300,7 +300,7 @@ def part_of(text: str) -> str:
 def time_span(text: str) -> str:
     """Check `30m`, `1.5h`: a number above 0 and its unit; `seconds` reads it."""
     try:
-        if seconds(text) > 0:
+        if 0 < seconds(text) < GREATEST:
             return text
     except (ValueError, LookupError):
         pass

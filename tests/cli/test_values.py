@@ -60,6 +60,7 @@ REFUSED = [
     (values.number_of_runs, "1001", "must be 1,000 or less"),
     (byte_size(256 << 20), "1MB", "must be 256MB or more"),
     (values.time_span, "1 hour", "expected a number above 0 and s, m, h or d, such as 30m"),
+    (values.time_span, "infh", "expected a number above 0 and s, m, h or d, such as 30m"),
     (
         values.split_shares,
         "a=0.5,a=0.5",

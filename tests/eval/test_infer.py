@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from score_files import Evaluate, Record, Toy, score, write
 
+from dialtools.errors import DataError
 from dialtools.eval.tasks.infer import classes
 from dialtools.streams.vectors import Embeddings
 
@@ -51,6 +52,13 @@ def test_of_several_columns_the_class_is_whether_any_is_true(
     wrong = [row["qi"] or row["hi"] for row in dialogues[0] if row["split"] == "test"]
     assert score(records, "accuracy")["value"] == 100 and score(records, "accuracy")["n"] == 60
     assert score(records, "majority")["value"] == pytest.approx(100 * np.mean(wrong))
+
+
+def test_of_several_columns_each_says_true_or_false():
+    part = Embeddings({}, {"a": [0, "no", "f"], "b": [1, "TRUE", True]}, name="e.jsonl")
+    with pytest.raises(DataError, match="row 3: 'f' in a is neither true nor false"):
+        classes(part, ("a", "b"))
+    assert classes(part, ("a",)) == ["0", "no", "f"]
 
 
 @pytest.mark.parametrize("true", [True, "yes", "TRUE", 1, "1", 1.0, "1.0"])

@@ -16,10 +16,12 @@ from dialtools.eval.labelled import labels_of
 from dialtools.eval.options.infer import InferOptions
 from dialtools.eval.rows import groups
 from dialtools.eval.score import Scored, of_queries
+from dialtools.shown import quoted
 from dialtools.streams.vectors import Embeddings
+from dialtools.values import TRUTH
 
-TRUE = ("1", "1.0", "true", "yes")
-"""What columns say of a row that has a label, in lower case: JSON, CSV, pandas, people differ."""
+TRUE = {"1.0": True, "0.0": False, **TRUTH}
+"""Whether a row has a label, in lower case: JSON, CSV, pandas, people say it differently."""
 
 
 def evaluate(options: InferOptions, advance: Advance = silent) -> Scored:
@@ -80,13 +82,18 @@ def classes(part: Embeddings, names: tuple[str, ...]) -> list[str]:
     """Return the class of each row: the column as text, or of several columns whether any is true.
 
     Raises:
-        DataError: if a row has none.
+        DataError: if a row has none, or of several columns one says neither true nor false.
     """
-    columns = [labels_of(part, name) for name in names]
-    if len(columns) == 1:
-        return columns[0]
-    return ["true" if any(map(_is_true, row)) else "false" for row in zip(*columns, strict=True)]
+    if len(names) == 1:
+        return labels_of(part, names[0])
+    columns = [_truths(part, name) for name in names]
+    return ["true" if any(row) else "false" for row in zip(*columns, strict=True)]
 
 
-def _is_true(label: str) -> bool:
-    return label.lower() in TRUE
+def _truths(part: Embeddings, name: str) -> list[bool]:
+    labels = [label.lower() for label in labels_of(part, name)]
+    for row, label in enumerate(labels):
+        if label not in TRUE:
+            message = f"row {part.place(row)}: {quoted(label)} in {name} is neither true nor false"
+            raise DataError(message, where=part.name, hint="of one column, any value is a class")
+    return [TRUE[label] for label in labels]
