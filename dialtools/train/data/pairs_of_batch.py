@@ -36,14 +36,20 @@ def _are_turns(column: Any) -> bool:
 
 
 def _is_list_of_texts(kind: pa.DataType) -> bool:
-    is_list = pa.types.is_list(kind) or pa.types.is_list_view(kind)
-    return is_list and pa.types.is_string(kind.value_type)
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind) or _is_view(kind)
+    return is_list and _is_text(kind.value_type)
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    return pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return kind in (pa.string(), pa.large_string(), pa.string_view())
 
 
 def _is_text_or_coded(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return pa.types.is_string(kind)
+    return _is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
 def _are_weights(column: Any) -> bool:
@@ -67,15 +73,15 @@ def _are_places(column: Any) -> bool:
 
 _FITS: dict[str, Callable[[Any], bool]] = {
     "context": _are_contexts,
-    "response": lambda column: pa.types.is_string(column.type) and not column.null_count,
+    "response": lambda column: _is_text(column.type) and not column.null_count,
     "follow": _are_turns,
     "negatives": _are_turns,
-    "template": lambda column: pa.types.is_string(column.type),
+    "template": lambda column: _is_text(column.type),
     "speakers": lambda column: _is_list_of_texts(column.type),
     "weight": _are_weights,
     "similar": _are_flags,
     "kind": lambda column: _is_text_or_coded(column.type),
-    "dialogue_id": lambda column: pa.types.is_string(column.type),
+    "dialogue_id": lambda column: _is_text(column.type),
     "turn": _are_places,
 }
 """Whether a column holds what a pair's field may hold, in the way in which it is read here."""
@@ -151,6 +157,6 @@ def _roles_of_batch(batch: pa.RecordBatch, sizes: np.ndarray) -> tuple[np.ndarra
 def _views(column: Any) -> tuple[np.ndarray, np.ndarray, Any]:
     """Return starts, sizes and the values of a list or list-view column."""
     offsets = np.asarray(column.offsets, np.int64)
-    if pa.types.is_list_view(column.type):
+    if _is_view(column.type):
         return offsets, np.asarray(column.sizes, np.int64), column.values
     return offsets[:-1], np.diff(offsets), column.values
