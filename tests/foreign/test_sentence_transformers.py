@@ -29,9 +29,9 @@ LEAST = 200  # tests that pass
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not SOURCE.exists():
         pytest.skip("needs the source of sentence-transformers 5.3.0 (make test-foreign)")
-    folder = tmp_path_factory.mktemp("suite")
-    subprocess.run(["tar", "-xzf", SOURCE, "-C", folder], check=True)
-    return next(folder.iterdir())
+    folder, name = tmp_path_factory.mktemp("suite"), SOURCE.name.removesuffix(".tar.gz")
+    subprocess.run(["tar", "-xzf", SOURCE, "-C", folder, f"{name}/tests"], check=True)
+    return folder / name
 
 
 @pytest.fixture(scope="module")
