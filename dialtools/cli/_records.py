@@ -285,6 +285,7 @@ RECORDS: dict[str, RecordKind] = {
             "values": Field("list", "the number of each run"),
             "n": Field("number", "test items"),
             "seed": Field("number", "the first seed"),
+            "options": Field("object", "options of the task that are not its usual ones"),
             "chosen": Field("object", "hyper-parameters chosen on validation rows"),
             "chance": Field("number", "what random order scores on the same lists"),
             "unleaked": Field("number", "the score without test rows that training rows repeat"),

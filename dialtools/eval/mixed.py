@@ -9,18 +9,13 @@ import numpy as np
 from dialtools.errors import DataError
 from dialtools.eval.labelled import Labelled
 from dialtools.eval.options.intent import IntentOptions
-from dialtools.eval.rows import Held, Parts, hold_out, unmade
+from dialtools.eval.rows import Held, Parts, hold_out
 from dialtools.metrics.space import unit
 from dialtools.streams.vectors import Embeddings
 
 TEXT, TEMPLATE = "text_embedding", "template_embedding"
 HELD_OUT = 0.1
 """Share of the training rows to choose lambda on, where there are no validation rows."""
-
-
-def without_made(part: Embeddings, options: IntentOptions) -> Embeddings:
-    """Return the rows that nobody made, unless --synthetic wants all."""
-    return part if options.synthetic else unmade(part)
 
 
 def mixture(part: Embeddings, weight: float) -> np.ndarray:
@@ -47,9 +42,9 @@ def rows_to_choose_on(parts: Parts[Embeddings], options: IntentOptions) -> Held:
     Raises:
         DataError: if there are none.
     """
-    train = without_made(parts.train, options)
+    train = parts.train
     if len(parts.validation):
-        return Held(train, without_made(parts.validation, options))
+        return Held(train, parts.validation)
     # texts of one utterance each: no row belongs to another, so that each goes by its number
     held = hold_out(train, range(len(train)), HELD_OUT, seed=options.seed)
     if not len(held.train) or not len(held.validation):

@@ -53,6 +53,8 @@ def read_parts(options: ThreePartOptions) -> Parts[Embeddings]:
     if options.validation:
         held = read_embeddings([options.validation], limit=options.limit)
         parts = parts._replace(validation=held)
+    if isinstance(options, LabelledOptions) and not options.synthetic:
+        parts = parts._replace(train=unmade(parts.train), validation=unmade(parts.validation))
     check_one_space(parts)
     for part in parts:
         if _dimensions(part) != _dimensions(parts.train):

@@ -45,6 +45,7 @@ class Score:
 
     Attributes:
         values: a value for each run.
+        options: of the task, those that are not its usual ones.
         chosen: hyper-parameters found on validation rows.
         chance: what random order scores on the same lists.
         low, high: 95 % interval: of other items, in other runs if there are several.
@@ -70,6 +71,7 @@ class Score:
     n: int
     seed: int
     values: list[float] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
     chosen: dict[str, Any] = field(default_factory=dict)
     chance: float | None = None
     unleaked: float | None = None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dialtools.errors import ConfigError, DataError
-from dialtools.eval.options.base import SOURCES
+from dialtools.eval.options.base import SOURCES, protocol
 from dialtools.eval.options.suite import SuiteOptions
 from dialtools.eval.score import SCHEMA, Score
 from dialtools.eval.suite import AVERAGE, Dataset, Row, Suite
@@ -172,7 +172,7 @@ def _scores(suite: Suite, place: Place, seed: int) -> list[Score]:
     inputs = [describe(path) for path in place.inputs]
     wanted = [_score_of(row, scores, where=suite.name) for row in dataset.rows()]
     for score in wanted:
-        score.model, score.inputs = place.folder, inputs
+        score.model, score.inputs, score.options = place.folder, inputs, protocol(options)
     return wanted
 
 

@@ -278,6 +278,24 @@ def test_what_cannot_be_paired_is_told_and_not_tested(
     assert process("compare", "-q", base, file).stderr == ""
 
 
+def test_scores_of_other_options_of_the_task_are_not_compared(command: Command, tmp_path: Path):
+    eye = np.eye(4)
+    rows = [{"response": f"r{i}"} for i in range(4)]
+    file = write(tmp_path / "p.jsonl", rows, context_embedding=eye, response_embedding=eye * 0 + 1)
+    ask = ("select", "--candidates", 2, file, "-o")
+    command(*ask, tmp_path / "usual.jsonl")
+    command(*ask, tmp_path / "same.jsonl", "--ties", "average", "--seed", 3)
+    command(*ask, tmp_path / "kind.jsonl", "--ties", "optimistic", "--duplicates", "count")
+    kind = json.loads((tmp_path / "kind.jsonl").read_text().splitlines()[0])
+    told = {"candidates": 2, "ties": "optimistic", "duplicates": "count"}
+    assert kind["options"] == told
+    usual, same, kind = (f"{name}={tmp_path / name}.jsonl" for name in ("usual", "same", "kind"))
+    assert "scored with" not in command("compare", usual, same).stderr
+    told = command("compare", usual, same, kind).stderr
+    assert "kind: scored with another --ties and --duplicates" in told
+    command("compare", "--fail-if-worse", 1, usual, kind, code=1)
+
+
 def test_a_gate_minds_which_direction_is_better(command: Command, tmp_path: Path):
     files = [
         scores(tmp_path / f"{name}.jsonl", record(own), record(own, metric="alignment"))

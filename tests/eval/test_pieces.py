@@ -566,20 +566,18 @@ def test_templates_join_the_training_rows_once_a_label_and_lambda_is_the_smalles
     text, template = np.eye(4), np.array([[2.0, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]])
     rows = Embeddings(
         {"text_embedding": text, "template_embedding": template},
-        {"synthetic": [None, True, None, 0]},
+        {},
     )
     known = mixed.with_templates(Labelled(text, ["a", "a", "b", "b"]), rows)
     assert known.labels == ["a", "a", "b", "b", "a", "b", "b"]
     assert known.vectors[4:].tolist() == [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]]
-    options = IntentOptions(inputs=("x",))
-    assert len(mixed.without_made(rows, options)) == 3
-    assert len(mixed.without_made(rows, IntentOptions(inputs=("x",), synthetic=True))) == 4
     np.testing.assert_allclose(mixed.mixture(rows, 0.25)[0], [1, 0, 0, 0])
     np.testing.assert_allclose(mixed.mixture(rows, 0.25)[1], [0.25, 0.75, 0, 0])
     told = {0.0: 50.0, 0.9: 70.0, 0.3: 70.0}
     assert mixed.best((0.0, 0.9, 0.3), told.__getitem__) == (0.3, told)
     many = part(60, n=list(range(60)))
     nothing = many.select(np.zeros(0, np.int64))
+    options = IntentOptions(inputs=("x",))
     held = [
         mixed.rows_to_choose_on(Parts(many, nothing, many), IntentOptions(inputs=("x",), seed=seed))
         for seed in (0, 1)

@@ -126,8 +126,20 @@ def test_what_is_made_from_tested_texts_is_neither_tested_nor_learnt_from(
     for task in ("intent", "oos"):
         data = evaluate(task, *ask)[0]["data"]
         assert (data["train"]["rows"], data["test"]["rows"]) == (28, 8)
-    said = command("intent", "--synthetic", *ask, code=2).stderr
-    assert "--synthetic has no meaning beside --test-share" in said
+        said = command(task, "--synthetic", *ask, code=2).stderr
+        assert "--synthetic has no meaning beside --test-share" in said
+
+
+@pytest.mark.parametrize("task", ["intent", "oos"])
+def test_made_rows_of_the_training_split_are_learnt_from_on_request(
+    evaluate: Evaluate, tmp_path: Path, task: str
+):
+    made = [row | {"synthetic": True} for row in rows() if row["split"] == "train"]
+    vectors = np.random.default_rng(0).normal(size=(len(rows()) + len(made), 4))
+    file = write(tmp_path / "made.jsonl", [*rows(), *made], embedding=vectors)
+    ask = (task, "--shots", 1, "--runs", 1, file)
+    learnt = [evaluate(*ask, *flag)[0]["data"]["train"]["rows"] for flag in ((), ("--synthetic",))]
+    assert learnt == [len(made), 2 * len(made)]
 
 
 def test_an_export_that_exists_is_refused_before_any_run(command: Command, tmp_path: Path):

@@ -32,6 +32,7 @@ LISTS: dict[str, tuple[type, ...]] = {
     "groups": (list,),
     "values": (list,),
     "data": (dict,),
+    "options": (dict,),
 }
 """Fields of a record that hold more than one thing, and what they may be."""
 NUMBERS = ("value", "low", "high")

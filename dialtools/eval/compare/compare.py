@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -109,6 +109,8 @@ def _pairing(seeds: Sequence[Seed]) -> Pairing:
     if other := next(filter(None, apart), None):
         verb = "differs" if len(other) == 1 else "differ"
         return Pairing(comparable=False, why=f"other test items ({', '.join(other)} {verb})")
+    if other := _options_apart([seed.record.get("options", {}) for seed in seeds]):
+        return Pairing(comparable=False, why=f"scored with another {' and '.join(other)}")
     if first["dataset"] == AVERAGE:
         return Pairing(comparable=True, why="an average of data sets")
     if unknown := [seed.record for seed in seeds if not seed.record.get("each")]:
@@ -122,3 +124,11 @@ def _pairing(seeds: Sequence[Seed]) -> Pairing:
     if any(seed.record.get("groups", []) != first.get("groups", []) for seed in seeds):
         return Pairing(comparable=True, why="its items are grouped otherwise (dial-eval --group)")
     return Pairing(comparable=True)
+
+
+def _options_apart(options: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the flags in which the options of scores differ."""
+    flags = dict.fromkeys(key for own in options for key in own)
+    return [
+        f"--{key}" for key in flags if any(own.get(key) != options[0].get(key) for own in options)
+    ]

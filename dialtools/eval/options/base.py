@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 from dialtools.errors import ConfigError
-from dialtools.options import RunOptions, argument, option, restated
+from dialtools.options import RunOptions, argument, option, restated, specs
 from dialtools.streams.formats import last_suffix
 from dialtools.streams.options import OutputOptions, RowLimitOptions
 from dialtools.values import metric_bound
@@ -29,6 +30,21 @@ def score_file(text: str) -> str:
 
 SOURCES = ("train", "test", "validation", "pool", "episodes")
 """Options of tasks that name a file beside the inputs."""
+OF_ROWS = ("Input", "Output", "Run")
+"""Groups of options that say which rows are scored, and where scores go."""
+IN_SCORES = ("shots", "k", "sweep_compress", "runs", "episodes", "episode_set", "max_rows")
+"""Options that several scores of one run differ in, or that draw other examples or rows."""
+
+
+def protocol(options: RunOptions) -> dict[str, Any]:
+    """Return the options of a task that are not its usual ones, and make its scores others."""
+    own = (spec for spec in specs(options.__class__) if spec.group not in OF_ROWS)
+    values = {
+        spec.key: (getattr(options, spec.name), spec.default)
+        for spec in own
+        if not (spec.how or spec.positional or spec.name in IN_SCORES)
+    }
+    return {key: value for key, (value, usual) in values.items() if value != usual}
 
 
 @dataclass

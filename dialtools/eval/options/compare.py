@@ -27,8 +27,8 @@ What is compared:
 
 Data sets are matched by their test items, whatever their files are called,
 and by name where the items are not recorded (--name, else that of the
-file). Scores with other test items, or without kept results, are named and
-not tested. If no score can be compared, the command ends in an error.
+file). Scores with other test items or options of the task, or without kept
+results, are named and not tested. If no score can be compared, the command ends in an error.
 
 Intervals and tests:
 
@@ -44,7 +44,8 @@ an item as a query and as a candidate. For MRR and same-of-N only the
 queries are resampled, and the candidates stay.
 
 --fail-if-worse looks at the difference alone, not at its p-value. A score
-of the baseline that a model lacks, or has of other test items, fails as well;
+of the baseline that a model lacks, or has of other test items or with other
+options, fails as well;
 --metric and --setting choose those that count.
 """
 

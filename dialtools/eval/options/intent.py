@@ -91,11 +91,6 @@ class IntentOptions(LabelledOptions):
         help="knn: number of neighbours; ties go to the nearer class",
         goes_with=("method", ("knn",)),
     )
-    synthetic: bool = option(
-        False,
-        help="use augmented utterances (`synthetic`) as training rows too",
-        not_with="test_share",
-    )
     template_references: bool = option(
         False,
         help=(

@@ -25,6 +25,11 @@ class LabelledOptions(ThreePartOptions):
         shown="what the vectors are of, else text",
         goes_with="test_share",
     )
+    synthetic: bool = option(
+        False,
+        help="use augmented utterances (`synthetic`) as training rows too",
+        not_with="test_share",
+    )
     shots: tuple[int, ...] = option(
         (1, 5), metavar="N[,N...]", parse=int_list, help="examples per class"
     )

@@ -9,6 +9,9 @@ thresholds mean - std, mean and mean + std of the test scores (transductive,
 as in the DSE reference), and with validation rows for the quantile of their
 scores, in steps of 0.5 %, that gives them the best `average`.
 
+Rows that dial-augment made (`synthetic`) are not training rows unless you
+pass --synthetic; --test-share leaves them out.
+
 The results of single test rows, for dial-eval compare, are kept only in
 files: 5 MB of them for CLINC150. --each keeps them on a terminal and in a
 pipe too.

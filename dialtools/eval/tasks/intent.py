@@ -67,15 +67,14 @@ def evaluate(options: IntentOptions) -> Scored:
         validation = {f"{weight:g}": value for weight, value in accuracies.items()}
         chosen = {"lambda": weight, "validation": validation}
 
-    train = mixed.without_made(parts.train, options)
-    scores = _scores(train, parts.test, options, weight, episodes, name)
+    scores = _scores(parts.train, parts.test, options, weight, episodes, name)
     episodes.export()
     for score in scores:
         score.chosen = chosen
     notes = [
         *sanity.notes(scores[0].data, scores[0].data["unlearnt"]),
         *episodes.notes,
-        *_idle(options, train, parts.test, known=scores[0].data["train"]["rows"]),
+        *_idle(options, parts.train, parts.test, known=scores[0].data["train"]["rows"]),
     ]
     return Scored(scores, parts.train.metadata, notes)
 
