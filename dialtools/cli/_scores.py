@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dialtools.cli._grid import Grid, two_digits, write_table
 from dialtools.cli._run import Run
 from dialtools.errors import DataError
-from dialtools.eval.options.base import SOURCES, ReportOptions, protocol
+from dialtools.eval.options.base import SOURCES, ReportOptions
 from dialtools.eval.options.space import SpaceOptions
 from dialtools.eval.options.suite import SuiteOptions
 from dialtools.streams.tally import counted
@@ -34,7 +34,7 @@ def report(scored: Scored, options: ReportOptions, run: Run) -> None:
     inputs = _inputs(options, run)
     for score in scores:
         score.model = score.model or model
-        score.options, score.inputs = protocol(options), inputs
+        score.inputs = inputs
     each = _goes_to_file(options.output) if options.each is None else options.each
     records = [score.record(each=each) for score in scores]
     write_scores(score_grid(scores), records, run)

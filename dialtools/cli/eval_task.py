@@ -8,6 +8,7 @@ from typing import Any
 from dialtools.catalog import Entry
 from dialtools.cli._command import Command, command
 from dialtools.cli._run import Run
+from dialtools.eval.options.base import protocol
 from dialtools.eval.tasks.catalog import TASKS, Task
 
 
@@ -39,6 +40,8 @@ def _run(task: Task, options: Any, run: Run) -> None:
                 scored = evaluate(options, progress.advance)
         else:
             scored = evaluate(options)
+    for score in scored.scores:
+        score.options = protocol(options)
     report(scored, options, run)
     if options.output != "-":
         run.close(closing_line(options.output, scored.scores))
