@@ -300,6 +300,17 @@ def test_tickets_are_read_one_a_line_too(read, put):
     assert list(said(read(folder, on_error="skip"))) == ["7"]
 
 
+@pytest.mark.parametrize("names", [("a.jsonl", "old/a.jsonl"), ("a.jsonl", "a[1].jsonl")])
+def test_files_of_lines_are_read_once_each_whatever_they_are_called(read, put, names):
+    ticket = {"comments": [{"author_id": 1, "body": "hi"}], "requester_id": 1}
+    lines = {
+        name: "".join(f"{json.dumps({'id': 2 * n + i, **ticket})}\n" for i in range(2))
+        for n, name in enumerate(names)
+    }
+    found = read(put(lines), "zendesk")
+    assert sorted(record["id"] for record in found) == ["0", "1", "2", "3"]
+
+
 def test_events_of_several_senders_are_brought_together(read, put):
     events = [{**e, "sender_id": who} for e in exports.EVENTS for who in ("kim", "lee")]
     lines = "".join(json.dumps(event) + "\n" for event in events)

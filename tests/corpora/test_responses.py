@@ -358,15 +358,15 @@ dstc7-ubuntu ubuntu_dev_subtask_1.json
 
 dstc7-ubuntu ubuntu_dev_subtask_1.json
 [{"a": 1} {"b": 2}]
--> ubuntu_dev_subtask_1.json: not JSON: expected , or ] at character 11
+-> ubuntu_dev_subtask_1.json:1: not JSON: unexpected content after document
 
 dstc7-ubuntu ubuntu_dev_subtask_1.json
 [{
--> ubuntu_dev_subtask_1.json: not JSON
+-> ubuntu_dev_subtask_1.json:1: the array of records has no end
 
 dstc7-ubuntu ubuntu_dev_subtask_1.json
 {}
--> ubuntu_dev_subtask_1.json: expected a list of dialogues
+-> ubuntu_dev_subtask_1.json:1: expected 'messages-so-far', found no field at all
 
 ubuntu-irc a.ascii.txt
 LOG
@@ -412,7 +412,7 @@ NOT_UTF8 = {"ubuntu_dev_subtask_1.json": b'["\xff"]'}
 
 @pytest.mark.parametrize(
     ("name", "files", "told"),
-    [*BROKEN, ("dstc7-ubuntu", NOT_UTF8, "subtask_1.json: invalid UTF-8 at byte 3")],
+    [*BROKEN, ("dstc7-ubuntu", NOT_UTF8, "subtask_1.json:1: invalid UTF-8 at byte 3")],
 )
 def test_another_layout_tells_what_was_expected_and_found(
     read, put, name: str, files: dict[str, Any], told: str
