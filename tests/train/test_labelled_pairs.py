@@ -33,11 +33,6 @@ from dialtools.train.objectives.joint import Joint
 from dialtools.train.objectives.negatives import Negatives
 
 
-@pytest.fixture(scope="module")
-def encoder() -> Encoder:
-    return letters_encoder()
-
-
 def pair(context: str, response: str, **more: Any) -> dict[str, Any]:
     return {"context": context.split(" | "), "response": response, "dialogue_id": context} | more
 
