@@ -1,4 +1,4 @@
-"""Commands at work: waited for, and broken off by a signal."""
+"""Commands at work: run to their end, waited for, and broken off by a signal."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from subprocess import PIPE
 from typing import Any
+
+
+def ended(*command: object, code: int = 0, **more: Any) -> subprocess.CompletedProcess[Any]:
+    """Run a command to its end, which has the status `code`; else what it said is shown.
+
+    Args:
+        more: of `subprocess.run`.
+    """
+    done = subprocess.run(list(map(str, command)), capture_output=True, **more)
+    assert done.returncode == code, done.stderr
+    return done
 
 
 def until(process: subprocess.Popen, happened: Callable[[], object]) -> None:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from at_work import ended
 from hypothesis import HealthCheck, settings
 from pair_corpus import SMALL, Train, as_lines, pair_records
 
@@ -76,11 +77,7 @@ def train(scripts: Path, environment: dict[str, str]) -> Train:
         *arguments: object, stdin: bytes = b"", code: int = 0, small: bool = True
     ) -> subprocess.CompletedProcess:
         command = [str(scripts / "dial-train"), *(SMALL if small else ()), *map(str, arguments)]
-        done = subprocess.run(
-            command, input=stdin, capture_output=True, env=environment, timeout=900
-        )
-        assert done.returncode == code, done.stderr.decode()
-        return done
+        return ended(*command, code=code, input=stdin, env=environment, timeout=900)
 
     return run
 

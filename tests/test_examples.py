@@ -6,10 +6,11 @@ import gzip
 import importlib.util
 import json
 import re
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+
+from at_work import ended
 
 HOME = Path(__file__).resolve().parents[1] / "examples"
 
@@ -40,8 +41,7 @@ def test_the_corpus_is_varied_and_as_imbalanced_as_real_ones():
 
 def test_nothing_that_is_evaluated_stands_in_the_training_dialogues():
     files = [HOME / f"{name}.jsonl.gz" for name in ("dialogues", "heldout", "intents")]
-    command = [sys.executable, HOME / "overlap.py", *files]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    told = ended(sys.executable, HOME / "overlap.py", *files, text=True).stdout
     found = re.findall(r"^ +(\d+) of +([\d,]+) (.+)$", told, re.MULTILINE)
     assert [what for *_, what in found] == ["labelled texts", "responses", "templates", "values"]
     assert all(known == "0" and int(of.replace(",", "")) > 100 for known, of, _ in found)

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from at_work import ended
 
 ROOT = Path(__file__).parents[1]
 HEAVY = (
@@ -27,7 +28,7 @@ HEAVY = (
 @pytest.mark.parametrize("command", ["pairs", "train", "embed", "eval"])
 def test_a_command_loads_nothing_heavy_before_it_works(command: str):
     code = f"import sys, dialtools.cli.{command}; print([m for m in {HEAVY!r} if m in sys.modules])"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    said = ended(sys.executable, "-c", code, text=True)
     assert said.stdout.strip() == "[]"
 
 
@@ -80,9 +81,9 @@ def test_pyarrow_does_not_bring_pandas_along_and_others_may_import_it(tmp_path: 
     run = [sys.executable, "-c", line, "-q", "--to", "arrow", "-o", "made.arrow", "talks.jsonl"]
     paths = os.pathsep.join([str(tmp_path), str(ROOT)])
     environment = {**os.environ, "PYTHONPATH": paths}
-    done = subprocess.run(run, env=environment, cwd=tmp_path, capture_output=True, check=True)
+    done = ended(*run, env=environment, cwd=tmp_path)
     assert (done.stdout, done.stderr) == (b"", b"")
     line = "from dialtools.cli._pandas import leave_out; leave_out(); import pandas"
     run = [sys.executable, "-c", line]
-    done = subprocess.run(run, env=environment, cwd=tmp_path, capture_output=True, check=True)
+    done = ended(*run, env=environment, cwd=tmp_path)
     assert done.stdout == b"imported\n"

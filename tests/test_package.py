@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from at_work import ended
 
 from dialtools import RELEASED, __version__
 
@@ -23,12 +24,15 @@ PAGES = sorted((ROOT / "man").iterdir())
 
 def built(tree: Path, folder: Path) -> dict[str, bytes]:
     """Return the files that are built of a tree, by name."""
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "--directory", folder],
+    ended(
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "--directory",
+        folder,
         cwd=tree,
         env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"},
-        check=True,
-        capture_output=True,
     )
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -60,7 +64,7 @@ def test_what_is_built_of_the_source_is_byte_for_byte_what_is_built_of_the_check
 def test_the_source_holds_all_that_is_under_version_control(source: Path):
     if not shutil.which("git") or not (ROOT / ".git").exists():
         pytest.skip("needs a git checkout")
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, check=True)
+    listed = ended("git", "ls-files", cwd=ROOT)
     tracked = {name for name in listed.stdout.decode().splitlines() if (ROOT / name).exists()}
     packed = {str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()}
     assert tracked - packed <= LEFT_OUT
@@ -95,15 +99,13 @@ CHECKS = {
 
 @pytest.mark.parametrize("tool", CHECKS)
 def test_a_checker_of_projects_finds_nothing(tool: str):
-    done = subprocess.run([BIN / tool, *CHECKS[tool]], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    ended(BIN / tool, *CHECKS[tool], cwd=ROOT, text=True)
 
 
 def test_checkers_of_packages_find_nothing(distributions: Path):
     both, wheel = sorted(distributions.iterdir()), next(distributions.glob("*.whl"))
     for command in (["twine", "check", "--strict", *both], ["check-wheel-contents", wheel]):
-        done = subprocess.run([BIN / command[0], *command[1:]], capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
+        ended(BIN / command[0], *command[1:], text=True)
 
 
 def test_completions_of_bash_are_sound():

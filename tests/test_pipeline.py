@@ -12,6 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from at_work import ended
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 REAL = '#!/bin/sh\n[ "$1" = compare ] && exit 4\nexec {} "$@"\n'
@@ -112,8 +113,7 @@ def test_one_run_is_centred_and_judged_on_dialogues_that_were_held_out(
     small = ["STEPS=3", "FEWEST=64", f"START={model}"]
     command = ["make", "-f", EXAMPLES / "better.mk", *small]
     env = {**environment, "PATH": f"{scripts}:{environment['PATH']}"}
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    done = ended(*command, cwd=tmp_path, env=env, text=True)
     run = tmp_path / "run"
     table = (run / "comparison.md").read_text()
     assert table in done.stdout

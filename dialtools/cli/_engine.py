@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from dialtools import errors
 from dialtools.cli._exit import as_dial_error
-from dialtools.cli._progress import Progress, Silence
+from dialtools.cli._progress import Progress
 from dialtools.cli._run import Run
 from dialtools.streams.options import PARTS
 from dialtools.streams.shards import Shard
@@ -215,7 +215,7 @@ class _PartRun(Run):
 
     @contextmanager
     def progress(self, total: int | None, unit: str) -> Generator[Progress]:
-        yield Silence()
+        yield Progress(total, unit)
 
     @contextmanager
     def graceful(self, piece: str) -> Generator[None]:

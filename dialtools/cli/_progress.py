@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from dialtools.shown import duration, printable
 from dialtools.streams.tally import given
@@ -16,25 +16,8 @@ FIRST_GAP = 10.0
 """Seconds to the first line; each gap is twice the last: a log of a long night stays short."""
 
 
-class Progress(Protocol):
-    """What a job tells of how far it is."""
-
-    def advance(self, n: int = 1, **facts: object) -> None:
-        """Count `n` more as done; facts such as `loss=0.3` are shown beside."""
-
-    def skip(self, n: int) -> None:
-        """Count `n` that an earlier run has done: they are no part of the pace."""
-
-
-class Silence:
-    """Says nothing, under --quiet."""
-
-    def advance(self, n: int = 1, **facts: object) -> None: ...
-    def skip(self, n: int) -> None: ...
-
-
-class Pace:
-    """How much is done, and how fast; what an earlier run did is done, but no part of the pace."""
+class Progress:
+    """How much of a job is done, and how fast; by itself it says nothing, as under --quiet."""
 
     def __init__(self, total: int | None, unit: str) -> None:
         self.total = total
@@ -43,7 +26,12 @@ class Pace:
         self.skipped = 0
         self.started = time.monotonic()
 
+    def advance(self, n: int = 1, **facts: object) -> None:
+        """Count `n` more as done; facts such as `loss=0.3` are shown beside."""
+        self.done += n
+
     def skip(self, n: int) -> None:
+        """Count `n` that an earlier run has done: they are no part of the pace."""
         self.done += n
         self.skipped += n
 
@@ -58,32 +46,29 @@ class Pace:
         return before + given(self.total or self.done, self.unit)
 
 
-class Heartbeat:
+class Heartbeat(Progress):
     """A line after 10 s, then 20 s, 40 s, ... of the job."""
 
-    def __init__(self, say: Callable[[str], None], pace: Pace) -> None:
+    def __init__(self, say: Callable[[str], None], total: int | None, unit: str) -> None:
+        super().__init__(total, unit)
         self.say = say
-        self.pace = pace
         self.gap = FIRST_GAP
-        self.next = pace.started + FIRST_GAP
-
-    def skip(self, n: int) -> None:
-        self.pace.skip(n)
+        self.next = self.started + FIRST_GAP
 
     def advance(self, n: int = 1, **facts: object) -> None:
-        self.pace.done += n
+        super().advance(n)
         now = time.monotonic()
         if now < self.next:
             return
         self.gap *= 2
         self.next = now + self.gap
-        self.say(f"{self.pace} ({', '.join(self._details(facts))})")
+        self.say(f"{self} ({', '.join(self._details(facts))})")
 
     def _details(self, facts: dict[str, object]) -> Iterator[str]:
-        rate = self.pace.rate
+        rate = self.rate
         yield f"{duration(1 / rate)} each" if 0 < rate < 1 else f"{rate:,.0f}/s"
-        if self.pace.total and rate:
-            yield f"{duration((self.pace.total - self.pace.done) / rate)} left"
+        if self.total and rate:
+            yield f"{duration((self.total - self.done) / rate)} left"
         yield from (f"{key} {value}" for key, value in facts.items())
 
 
@@ -129,7 +114,7 @@ def before_data(act: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
-def bar(name: str, pace: Pace) -> Iterator[Progress]:
+def bar(name: str, total: int | None, unit: str) -> Iterator[Progress]:
     """Show a bar on stderr, which goes when the job is done, or when its data come to a terminal.
 
     Without a total, only the count is shown.
@@ -139,7 +124,7 @@ def bar(name: str, pace: Pace) -> Iterator[Progress]:
     from rich.progress import Progress as RichProgress
 
     status = TextColumn("{task.fields[status]}", markup=False)
-    columns = [BarColumn(), status, TimeRemainingColumn()] if pace.total else [status]
+    columns = [BarColumn(), status, TimeRemainingColumn()] if total else [status]
     console = Console(stderr=True)
     with (
         RichProgress(
@@ -147,21 +132,19 @@ def bar(name: str, pace: Pace) -> Iterator[Progress]:
         ) as shown,
         before_data(shown.stop),
     ):
-        task = shown.add_task(name, total=pace.total, status=str(pace))
 
-        class Bar:
+        class Bar(Progress):
             def advance(self, n: int = 1, **facts: object) -> None:
-                pace.done += n
-                rate = f"{pace.rate:,.0f}/s" if pace.rate >= 1 else ""
-                words = [str(pace), rate, *(f"{key} {value}" for key, value in facts.items())]
-                shown.update(
-                    task, completed=pace.done, status=printable("  ".join(filter(None, words)))
-                )
+                super().advance(n)
+                rate = f"{self.rate:,.0f}/s" if self.rate >= 1 else ""
+                words = [str(self), rate, *(f"{key} {value}" for key, value in facts.items())]
+                status = printable("  ".join(filter(None, words)))
+                shown.update(task, completed=self.done, status=status)
 
             def skip(self, n: int) -> None:
-                pace.skip(n)
-                shown.reset(
-                    task, completed=pace.done
-                )  # so that the time left is of this run's pace
+                super().skip(n)  # the time left is of this run's pace
+                shown.reset(task, completed=self.done)
 
-        yield Bar()
+        progress = Bar(total, unit)
+        task = shown.add_task(name, total=total, status=str(progress))
+        yield progress

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from dialtools.cli import _signals
-from dialtools.cli._progress import Heartbeat, Pace, Progress, Silence, bar
+from dialtools.cli._progress import Heartbeat, Progress, bar
 from dialtools.errors import ExitCode
 from dialtools.options import Spec
 from dialtools.shown import LONGEST, printable
@@ -243,12 +243,12 @@ class Run:
             an object with `advance(n, **facts)`, and `skip(n)` for what an earlier run has done.
         """
         if self.quiet:
-            yield Silence()
+            yield Progress(total, unit)
         elif sys.stderr.isatty() and not _is_pipe(sys.stdout):
-            with bar(self.name, Pace(total, unit)) as shown:
+            with bar(self.name, total, unit) as shown:
                 yield shown
         else:
-            yield Heartbeat(self.warn, Pace(total, unit))
+            yield Heartbeat(self.warn, total, unit)
 
 
 def _fresh_line() -> str:

@@ -25,8 +25,8 @@ from dialtools.freq.places import Place, Places, columns_of
 from dialtools.streams.chunks import BATCH, Chunk, decode, records
 from dialtools.streams.payloads import Kept, Payload, json_line
 from dialtools.streams.policy import Policy, Where
+from dialtools.streams.sound import is_utf8, one_text
 from dialtools.streams.tally import Tally
-from dialtools.streams.text_columns import is_utf8, one_text
 
 NO_FREQUENCY = "expected frequency records, as dial-freq writes them"
 

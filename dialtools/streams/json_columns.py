@@ -19,7 +19,7 @@ import pyarrow.json as pj
 from dialtools.streams import bounds
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.exact import digits_apart
-from dialtools.streams.text_columns import is_utf8, one_text
+from dialtools.streams.sound import is_utf8, one_text
 
 INFINITE = re.compile(rb"Inf(?:inity)?\s*[,}\]]")
 STRIDE = 64

@@ -27,7 +27,8 @@ ROW_BYTES = 1 << 30
 ROWS_A_BYTE = 8
 """Rows for which some column holds a bit at least; more of them than that are made up."""
 FEW_ROWS = 1 << 20
-TEXT = {pa.string(): np.int32, pa.large_string(): np.int64}
+STRING = pa.string()
+TEXT = {STRING: np.int32, pa.large_string(): np.int64}
 """Types of texts, and of the offsets at which these begin."""
 HALF = 1 << 30
 """Two numbers below it do not overflow when they are added as 32 bits."""
@@ -139,13 +140,20 @@ def _are_texts(array: Any) -> bool:
     if not len(text) or text.max() < 128:
         return True
     begins = offsets[:-1][offsets[:-1] < offsets[-1]]
-    return not (data[begins] >> 6 == NOT_FIRST).any() and _is_utf8(text)
+    return not (data[begins] >> 6 == NOT_FIRST).any() and is_utf8(one_text(text, array.type))
 
 
-def _is_utf8(data: np.ndarray) -> bool:
+def one_text(data: Any, kind: pa.DataType = STRING) -> pa.Array:
+    """Return a column of one text of these bytes, whether they are UTF-8 or not, without a copy."""
+    ends = pa.py_buffer(np.array([0, len(data)], TEXT[kind]))
+    return pa.Array.from_buffers(kind, 1, [None, ends, pa.py_buffer(data)])
+
+
+def is_utf8(texts: pa.Array) -> bool:
+    """Tell whether the bytes of a column of texts are UTF-8, which Arrow does not ask for."""
     try:
-        str(data.data, "utf-8")
-    except UnicodeDecodeError:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
         return False
     return True
 

@@ -19,21 +19,6 @@ def offsets_and_bytes(texts: pa.StringArray) -> tuple[np.ndarray, np.ndarray]:
     return offsets - offsets[0], data[offsets[0] : offsets[-1]]
 
 
-def one_text(data: bytes) -> pa.StringArray:
-    """Return a column of one text of these bytes, whether they are UTF-8 or not, without a copy."""
-    ends = pa.py_buffer(np.array([0, len(data)], np.int32))
-    return pa.StringArray.from_buffers(1, ends, pa.py_buffer(data))
-
-
-def is_utf8(texts: pa.Array) -> bool:
-    """Tell whether the bytes of a column of strings are UTF-8, which Arrow does not ask for."""
-    try:
-        texts.validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
 def lengths(texts: pa.StringArray) -> np.ndarray:
     """Return the (T,) bytes of texts; null has none."""
     of_each = np.diff(offsets_and_bytes(texts)[0])

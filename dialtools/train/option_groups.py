@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.options import RunOptions, argument, option, restated
 from dialtools.streams.formats import RECORD_FORMATS
-from dialtools.streams.options import InputOptions
+from dialtools.streams.options import InputOptions, OutputOptions, ResumeOptions
 from dialtools.train import recipe
 from dialtools.train.hyperparameters import RECIPE
 from dialtools.train.objectives.catalog import OBJECTIVES
@@ -225,17 +225,11 @@ class ProgressOptions:
         "the end, under snapshots/ of the model directory; dial-eval curve scores them",
         how=True,
     )
-    resume: bool = option(
-        False,
-        group="Output",
-        help="continue from the checkpoint of a stopped run",
-        how=True,
+    resume: bool = restated(
+        ResumeOptions, "resume", help="continue from the checkpoint of a stopped run"
     )
-    overwrite: bool = option(
-        False,
-        group="Output",
-        help="replace an existing model directory",
-        how=True,
+    overwrite: bool = restated(
+        OutputOptions, "overwrite", help="replace an existing model directory"
     )
     nproc: int = option(
         1,

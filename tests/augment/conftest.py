@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from at_work import ended
 from pair_corpus import as_lines
 
 Run = Callable[..., subprocess.CompletedProcess]
@@ -20,9 +21,7 @@ def run(scripts: Path, tmp_path: Path) -> Run:
         *words: object, data: list[dict] | bytes = b"", code: int = 0
     ) -> subprocess.CompletedProcess:
         lines = data if isinstance(data, bytes) else as_lines(data)
-        command = [scripts / "dial-augment", *map(str, words)]
-        done = subprocess.run(command, input=lines, capture_output=True, cwd=tmp_path)
-        assert done.returncode == code, done.stderr.decode()
+        done = ended(scripts / "dial-augment", *words, code=code, input=lines, cwd=tmp_path)
         assert b"Traceback" not in done.stderr
         return done
 

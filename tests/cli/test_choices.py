@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 import shutil
-import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import click
 import pytest
 from all_commands import COMMANDS, EVERY_OPTION
+from at_work import ended
 
 from dialtools.cli._help import MANY, help_text, value_name
 from dialtools.cli._man import documents
@@ -100,9 +100,7 @@ def test_a_shell_is_told_the_choices_of_a_task(scripts: Path):
         "COMP_WORDS": "dial-eval intent --method k",
         "COMP_CWORD": "3",
     }
-    answer = subprocess.run(
-        [scripts / "dial-eval"], env={**os.environ, **asked}, capture_output=True, check=True
-    )
+    answer = ended(scripts / "dial-eval", env={**os.environ, **asked})
     assert answer.stdout == b"plain,knn\n"
 
 
@@ -112,9 +110,7 @@ def test_a_shell_is_told_the_shipped_suites_and_left_to_complete_files(scripts: 
         "COMP_WORDS": "dial-eval suite ds",
         "COMP_CWORD": "2",
     }
-    answer = subprocess.run(
-        [scripts / "dial-eval"], env={**os.environ, **asked}, capture_output=True, check=True
-    )
+    answer = ended(scripts / "dial-eval", env={**os.environ, **asked})
     assert answer.stdout == b"plain,dse\nfile,ds\n"
 
 
@@ -138,9 +134,7 @@ def test_bash_offers_what_may_follow_an_equals_sign_names_before_files(
         _{words[0].replace("-", "_")}_completion {scripts / words[0]}
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
-    answer = subprocess.run(
-        ["bash", "-c", ask], cwd=tmp_path, capture_output=True, check=True, text=True
-    )
+    answer = ended("bash", "-c", ask, cwd=tmp_path, text=True)
     assert answer.stdout.splitlines() == offers
 
 
@@ -177,9 +171,7 @@ def test_zsh_and_fish_offer_the_whole_word(shell: str, line: str, offers: set[st
     )
     path = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}"}
     quiet = {"zsh": "-fc", "fish": "-Nc"}[shell]
-    answer = subprocess.run(
-        [found, quiet, ask], env=path, capture_output=True, check=True, text=True
-    )
+    answer = ended(found, quiet, ask, env=path, text=True)
     assert set(answer.stdout.split()) == offers
 
 

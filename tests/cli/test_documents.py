@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import shutil
-import subprocess
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 from all_commands import COMMANDS, LOADED
+from at_work import ended
 
 from dialtools.cli import _man
 from dialtools.cli._command import Group
@@ -37,8 +37,7 @@ def test_man_pages_and_completions_are_those_of_the_commands(path: str):
 
 def rendered(path: Path) -> list[str]:
     """The lines of a page on a terminal of 80 columns."""
-    groff = ["groff", "-k", "-man", "-Tutf8", "-rLL=80n", "-P-c", str(path)]
-    page = subprocess.run(groff, capture_output=True, check=True, text=True)
+    page = ended("groff", "-k", "-man", "-Tutf8", "-rLL=80n", "-P-c", path, text=True)
     assert page.stderr == ""
     return re.sub(r".\x08", "", page.stdout).splitlines()  # bold is a letter twice
 

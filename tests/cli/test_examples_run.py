@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import zstandard
 from all_commands import COMMANDS, LOADED
+from at_work import ended
 from cli.example_files import MADE_BY_COMMANDS, write_inputs, write_vectors
 
 from dialtools.cli._command import Group
@@ -55,8 +56,7 @@ def folder(tmp_path_factory, scripts) -> tuple[Path, dict[str, str]]:
     env = {**os.environ, **QUICK, **REPLACING, "PATH": f"{scripts}:{os.environ['PATH']}"}
     (home / "examples").symlink_to(ROOT / "examples")
     write_inputs(home)
-    shell = ["bash", "-euo", "pipefail", "-c", MADE_BY_COMMANDS]
-    subprocess.run(shell, cwd=home, env=env, check=True, capture_output=True)
+    ended("bash", "-euo", "pipefail", "-c", MADE_BY_COMMANDS, cwd=home, env=env)
     write_vectors(home)
     return home, env
 
@@ -97,8 +97,7 @@ def test_the_commands_of_which_method_run_one_after_the_other(folder, tmp_path):
     script = re.sub(r"--max-steps \d+", "--max-steps 2", blocks)
     command = ["bash", "-euo", "pipefail", "-c", script]
     env = {**env, "START": str(made / "minilm")}
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    ended(*command, cwd=tmp_path, env=env, text=True)
 
 
 @pytest.mark.slow
@@ -111,8 +110,6 @@ def test_the_first_hour_runs_from_top_to_bottom(folder, tmp_path):
     page = (ROOT / "man/dialtools.7").read_text(encoding="utf-8")
     blocks = re.findall(r"^\.nf\n(dial(?:\\-|tools ).*?)^\.fi", page, re.DOTALL | re.MULTILINE)
     script = "".join(blocks).replace("\\-", "-").replace("\\e", "\\").replace("=10", "=0")
-    command = ["bash", "-eu", "-c", script]
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    done = ended("bash", "-eu", "-c", script, cwd=tmp_path, env=env, text=True)
     assert "not tested" not in done.stderr
     assert script.count("dial-") > 15

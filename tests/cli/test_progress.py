@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from dialtools.cli import _progress
-from dialtools.cli._progress import Heartbeat, Pace
+from dialtools.cli._progress import Heartbeat
 
 
 def test_slow_pieces_are_told_by_their_time_and_what_was_done_before_is_no_speed(
@@ -21,11 +21,11 @@ def test_slow_pieces_are_told_by_their_time_and_what_was_done_before_is_no_speed
     told: list[str] = []
     clock = SimpleNamespace(monotonic=lambda: clock.now, now=0.0)
     monkeypatch.setattr(_progress, "time", clock)
-    beat = Heartbeat(told.append, Pace(20, "runs"))
+    beat = Heartbeat(told.append, 20, "runs")
     beat.skip(8)
     for clock.now, pieces in ((5, 0), (60, 1), (300, 1)):
         beat.advance(pieces, accuracy="33.0")
-    fast = Heartbeat(told.append, Pace(None, "pairs"))
+    fast = Heartbeat(told.append, None, "pairs")
     for clock.now, pieces in ((320, 0), (360, 1), (420, 9_999)):
         fast.advance(pieces)
     assert told == [

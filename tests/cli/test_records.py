@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+from at_work import ended
 from pair_corpus import as_lines
 
 from dialtools.cli._records import RECORDS
@@ -62,8 +62,7 @@ def test_a_command_writes_the_fields_of_its_page(kind: str, scripts: Path, tmp_p
     for name in ("before", "after"):
         (tmp_path / f"{name}.jsonl").write_bytes(SCORED)
     name, *arguments = line.split()
-    command = [str(scripts / name), *arguments, "-q"]
-    done = subprocess.run(command, input=stdin, capture_output=True, check=True, cwd=tmp_path)
+    done = ended(scripts / name, *arguments, "-q", input=stdin, cwd=tmp_path)
     rows = [orjson.loads(row) for row in done.stdout.splitlines()]
 
     fields = RECORDS[kind].fields

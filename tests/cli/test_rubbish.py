@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from at_work import ended
 
 COMMANDS = ("dial-pairs", "dial-augment", "dial-freq", "dial-train", "dial-embed", "dial-eval")
 TALK = (
@@ -60,8 +61,7 @@ def test_help_and_version_come_at_once(installed, command):
     """By what they import, which tells on any machine; 130 light modules are 0.1 s of a core."""
     words = [sys.executable, "-X", "importtime", installed / command]
     for flag, begins in (("--help", f"{command} - "), ("--version", command)):
-        done = subprocess.run([*words, flag], capture_output=True, text=True, timeout=900)
-        assert done.returncode == 0
+        done = ended(*words, flag, text=True, timeout=900)
         assert done.stdout.startswith(begins)
         modules = {line.split("|")[-1].strip().split(".")[0] for line in done.stderr.splitlines()}
         assert not modules & (HEAVY | NEEDLESS)
@@ -225,13 +225,13 @@ def test_the_customers_sentence_runs_as_it_stands(scripts, tmp_path):
         "OMP_NUM_THREADS": "1",
         "DIAL_TRAIN_MAX_STEPS": "3",
     }
-    done = subprocess.run(
-        ["bash", "-c", "dial-pairs --window 1,2,3 corpus.jsonl | dial-train"],
+    done = ended(
+        "bash",
+        "-c",
+        "dial-pairs --window 1,2,3 corpus.jsonl | dial-train",
         cwd=tmp_path,
         env=environment,
-        capture_output=True,
     )
-    assert done.returncode == 0, done.stderr
     assert done.stdout == b"model\n"
     assert b"no --model: a static encoder" in done.stderr
     assert (tmp_path / "model" / "model.safetensors").exists()
@@ -241,8 +241,7 @@ def test_the_customers_sentence_runs_as_it_stands(scripts, tmp_path):
 def test_launchers_run_from_a_checkout():
     root = Path(__file__).resolve().parents[2]
     for path in (root / "bin").iterdir():
-        done = subprocess.run([sys.executable, path, "--version"], capture_output=True, cwd="/")
-        assert done.returncode == 0, done.stderr
+        ended(sys.executable, path, "--version", cwd="/")
 
 
 def test_without_a_buffer_a_reader_that_goes_away_is_still_noticed():

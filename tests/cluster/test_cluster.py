@@ -17,6 +17,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from at_work import ended
 from hypothesis import given
 from hypothesis import strategies as st
 from pair_corpus import as_lines
@@ -65,9 +66,7 @@ def cluster(scripts: Path, environment: dict[str, str], tmp_path: Path) -> Run:
     ) -> subprocess.CompletedProcess:
         (tmp_path / "v.jsonl").write_bytes(as_lines(ROWS if rows is None else rows))
         line = [str(scripts / "dialtools"), "cluster", *map(str, arguments), "v.jsonl"]
-        done = subprocess.run(line, capture_output=True, env=environment, cwd=tmp_path, timeout=300)
-        assert done.returncode == code, done.stderr.decode()
-        return done
+        return ended(*line, code=code, env=environment, cwd=tmp_path, timeout=300)
 
     return run
 

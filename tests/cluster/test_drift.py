@@ -12,6 +12,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from at_work import ended
 from pair_corpus import as_lines
 
 from dialtools.cli._records import RECORDS
@@ -48,9 +49,7 @@ def drift(scripts: Path, environment: dict[str, str], tmp_path: Path) -> Run:
         named = {"-", "a.parquet"} & {*map(str, arguments)}
         files = () if named else ("old.jsonl", "new.jsonl")
         line = [str(scripts / "dialtools"), "drift", *map(str, arguments), *files]
-        done = subprocess.run(line, capture_output=True, env=environment, cwd=tmp_path, timeout=300)
-        assert done.returncode == code, done.stderr.decode()
-        return done
+        return ended(*line, code=code, env=environment, cwd=tmp_path, timeout=300)
 
     return run
 

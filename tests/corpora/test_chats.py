@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from at_work import ended
 
 from dialtools.corpora.chat import messages
 from dialtools.corpora.dialogues import called, identity_of, key_of_turns
@@ -77,9 +78,7 @@ def test_a_chat_reads_alike_in_every_dialect_and_prompts_and_tools_are_no_turns(
 ):
     path = tmp_path / "chats.json"
     path.write_text(json.dumps([record], indent=1))
-    words = [scripts / "dial-pairs", "--kind", "dialogue", path]
-    run = subprocess.run(words, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
+    run = ended(scripts / "dial-pairs", "--kind", "dialogue", path, text=True)
     turns = json.loads(run.stdout)["turns"]
     assert [(turn["speaker"], turn["text"]) for turn in turns] == TALK
     assert "dropped 3" in run.stderr and "1 instruction" in run.stderr, run.stderr
@@ -125,8 +124,7 @@ def test_a_list_of_speakers_beside_texts_tells_who_says_each(scripts: Path, tmp_
     log.write_text(json.dumps(texts) + "\n" + json.dumps(people) + "\n")
 
     def told(*flags: str) -> list[dict[str, Any]]:
-        line = [scripts / "dial-pairs", *flags, log]
-        done = subprocess.run(line, capture_output=True, check=True)
+        done = ended(scripts / "dial-pairs", *flags, log)
         return [json.loads(record) for record in done.stdout.splitlines()]
 
     first, second = told("--window", "2")
@@ -219,8 +217,7 @@ def test_what_is_of_no_dialect_stays_as_it_is():
 def test_a_dialect_names_the_field_that_is_wrong(scripts: Path, tmp_path: Path):
     path = tmp_path / "chats.jsonl"
     path.write_text('{"conversations": [{"from": "human", "value": 5}]}\n')
-    run = subprocess.run([scripts / "dial-pairs", path], capture_output=True, text=True)
-    assert run.returncode == 1
+    run = ended(scripts / "dial-pairs", path, code=1, text=True)
     assert run.stderr == (
         f"dial-pairs: {path}:1: conversations[0].content: expected a string, got a number\n"
     )

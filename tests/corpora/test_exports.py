@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from at_work import ended
 from corpora import export_files as exports
 
 from dialtools.corpora.published import corpus_chunks, corpus_of
@@ -300,6 +301,17 @@ def test_tickets_are_read_one_a_line_too(read, put):
     assert list(said(read(folder, on_error="skip"))) == ["7"]
 
 
+@pytest.mark.parametrize("names", [("a.jsonl", "old/a.jsonl"), ("a.jsonl", "a[1].jsonl")])
+def test_files_of_lines_are_read_once_each_whatever_they_are_called(read, put, names):
+    ticket = {"comments": [{"author_id": 1, "body": "hi"}], "requester_id": 1}
+    lines = {
+        name: "".join(f"{json.dumps({'id': 2 * n + i, **ticket})}\n" for i in range(2))
+        for n, name in enumerate(names)
+    }
+    found = read(put(lines), "zendesk")
+    assert sorted(record["id"] for record in found) == ["0", "1", "2", "3"]
+
+
 def test_events_of_several_senders_are_brought_together(read, put):
     events = [{**e, "sender_id": who} for e in exports.EVENTS for who in ("kim", "lee")]
     lines = "".join(json.dumps(event) + "\n" for event in events)
@@ -313,8 +325,7 @@ def test_events_of_several_senders_are_brought_together(read, put):
 def test_what_is_no_turn_is_told_at_the_end_and_pauses_cut_and_names_are_mapped(scripts: Path, put):
     folder = put(exports.DISCORD)
     flags = ["--kind", "dialogue", "--session-gap", "30s", "--speaker-map", "lee=system,*=user"]
-    run = subprocess.run([scripts / "dial-pairs", *flags, folder], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
+    run = ended(scripts / "dial-pairs", *flags, folder, text=True)
     assert "dropped 2: 1 notice, 1 turn of bots" in run.stderr
     records = [json.loads(line) for line in run.stdout.splitlines()]
     assert {name: turns[0][0] for name, turns in said(records).items()} == {
@@ -381,8 +392,8 @@ def test_what_is_no_turn_is_told_at_the_end_and_pauses_cut_and_names_are_mapped(
 )
 def test_a_bad_record_of_an_export_is_told_in_one_line(scripts, put, file, content, told):
     path = put({file: content}) / file
-    run = subprocess.run([scripts / "dial-pairs", path], capture_output=True, text=True)
-    assert run.returncode == 1 and run.stderr.count("\n") == 1, run.stderr
+    run = ended(scripts / "dial-pairs", path, code=1, text=True)
+    assert run.stderr.count("\n") == 1, run.stderr
     assert told in run.stderr
 
 
@@ -390,22 +401,15 @@ def test_a_bad_record_of_an_export_is_told_in_one_line(scripts, put, file, conte
 def test_an_export_is_no_table_of_turns(scripts: Path, put, flag: str):
     words = [flag] if flag == "--unsorted" else [flag, "ts"]
     for asked in ([], ["--from", "slack"]):
-        run = subprocess.run(
-            [scripts / "dial-pairs", *asked, *words, put(exports.SLACK)],
-            capture_output=True,
-            text=True,
-        )
-        assert run.returncode == 2, run.stderr
+        run = ended(scripts / "dial-pairs", *asked, *words, put(exports.SLACK), code=2, text=True)
         assert f"{flag} is for tables of a turn a row, and {put(exports.SLACK)}" in run.stderr
 
 
 def test_an_export_that_is_read_as_plain_text_is_told_before_it_is(scripts: Path, put):
     chat = put({"chat.txt": exports.WHATSAPP["android, day first"]}) / "chat.txt"
     for options, told in ((["--from", "text"], True), ([], False)):
-        run = subprocess.run(
-            [scripts / "dial-pairs", *options, chat], capture_output=True, text=True
-        )
-        assert run.returncode == 0 and ("begins like whatsapp" in run.stderr) is told, run.stderr
+        run = ended(scripts / "dial-pairs", *options, chat, text=True)
+        assert ("begins like whatsapp" in run.stderr) is told, run.stderr
 
 
 @pytest.mark.parametrize(
@@ -495,10 +499,8 @@ def test_a_broken_file_of_a_folder_is_told_counted_and_left_out(scripts: Path, p
     bad, command = tmp_path / "bad.jsonl", [scripts / "dial-pairs", folder, "--from", "discord"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, f"dial-pairs: {folder}/a.json: an empty file\n")
-    done = subprocess.run(
-        [*command, "--on-error", f"quarantine={bad}"], capture_output=True, text=True
-    )
-    assert done.returncode == 3 and '"context":["hello"],"response":"hi"' in done.stdout
+    done = ended(*command, "--on-error", f"quarantine={bad}", code=3, text=True)
+    assert '"context":["hello"],"response":"hi"' in done.stdout
     *told, closing = done.stderr.splitlines()
     for line, row, (name, (_, reason)) in zip(
         told, map(json.loads, bad.read_text().splitlines()), broken.items(), strict=True
@@ -507,7 +509,6 @@ def test_a_broken_file_of_a_folder_is_told_counted_and_left_out(scripts: Path, p
         assert row["line"] is None and row["file"].startswith(f"{folder}/{name}")
     assert "1 pair from 1 dialogue; 3 bad records skipped" in closing
 
-    done = subprocess.run(
-        [scripts / "dial-pairs", "--on-error", "skip", folder / "b.json"], capture_output=True
-    )
-    assert done.returncode == 1  # it is all that was named
+    done = ended(
+        scripts / "dial-pairs", "--on-error", "skip", folder / "b.json", code=1
+    )  # it is all that was named

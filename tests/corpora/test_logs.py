@@ -14,6 +14,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from at_work import ended
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from written import json_lines, json_value
@@ -56,11 +57,7 @@ def delimited(rows: list[dict], separator: str = ",") -> str:
 
 
 def run(scripts: Path, *words, status: int = 0, **options) -> subprocess.CompletedProcess:
-    done = subprocess.run(
-        [scripts / "dial-pairs", *map(str, words)], capture_output=True, **options
-    )
-    assert done.returncode == status, done.stderr.decode()
-    return done
+    return ended(scripts / "dial-pairs", *words, code=status, **options)
 
 
 def talks(done: subprocess.CompletedProcess) -> dict[str, list[str]]:
@@ -965,10 +962,7 @@ def test_turns_that_are_an_object_of_lists_are_read_as_a_list_of_objects(key, tm
     (tmp_path / "lists.jsonl").write_bytes(orjson.dumps({"id": "d", key: columns}))
     (tmp_path / "rows.jsonl").write_bytes(orjson.dumps({"id": "d", key: rows}))
     line = [scripts / "dial-pairs", "-q", "--window", "1,2"]
-    written = {
-        subprocess.run([*line, path], capture_output=True, check=True).stdout
-        for path in tmp_path.iterdir()
-    }
+    written = {ended(*line, path).stdout for path in tmp_path.iterdir()}
     assert [len(pairs.splitlines()) for pairs in written] == [3]
 
 

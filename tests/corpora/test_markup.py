@@ -9,6 +9,7 @@ from time import process_time
 
 import orjson
 import pytest
+from at_work import ended
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,10 +49,7 @@ ENDLESS = ("<a ", "<a b='", "<!--", "<div>", "<b>x</i>", "<table><tr><td>", "<fo
 @pytest.fixture
 def pairs(scripts: Path) -> Pairs:
     def run(data: bytes, *words: str, status: int = 0) -> subprocess.CompletedProcess:
-        command = [scripts / "dial-pairs", *words]
-        done = subprocess.run(command, input=data, capture_output=True, timeout=60)
-        assert done.returncode == status, done.stderr.decode()
-        return done
+        return ended(scripts / "dial-pairs", *words, code=status, input=data, timeout=60)
 
     return run
 

@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from at_work import ended
 from written import json_value
 
 from dialtools.corpora.catalog import CORPORA
@@ -54,8 +55,7 @@ def test_a_folder_a_zip_a_tar_and_a_file_read_alike(read, put, tmp_path: Path):
 
 def test_a_folder_of_no_known_corpus_is_refused_in_one_line(scripts: Path, put):
     folder = put({"notes.md": "hello", "data/a.bin": b"\0"})
-    run = subprocess.run([scripts / "dial-pairs", folder], capture_output=True, text=True)
-    assert run.returncode == 1
+    run = ended(scripts / "dial-pairs", folder, code=1, text=True)
     assert list(json.loads(run.stdout)) == ["dialtools_failed"]  # for whoever reads the pipe
     assert run.stderr.startswith(
         f"dial-pairs: {folder}: the files of no known corpus: data/a.bin, notes.md\n"
@@ -68,10 +68,8 @@ def test_a_json_document_that_is_no_stream_of_dialogues_is_told_and_the_hint_say
     scripts: Path, put, content: str
 ):
     path = put({"data.json": content}) / "data.json"
-    run = subprocess.run([scripts / "dial-pairs", path], capture_output=True, text=True)
-    assert (
-        run.returncode == 1 and f"{path}:1: " in run.stderr and "`dialtools formats`" in run.stderr
-    )
+    run = ended(scripts / "dial-pairs", path, code=1, text=True)
+    assert f"{path}:1: " in run.stderr and "`dialtools formats`" in run.stderr
 
 
 @pytest.mark.parametrize(
@@ -99,10 +97,8 @@ def test_a_record_of_another_layout_tells_what_was_expected_and_found(
         1,
         f"dial-pairs: {folder}/kvret_train_public.json:2: {told}\n",
     )
-    run = subprocess.run(
-        [scripts / "dial-pairs", "--on-error", "skip", folder], capture_output=True, text=True
-    )
-    assert run.returncode == 3 and len(run.stdout.splitlines()) == 2
+    run = ended(scripts / "dial-pairs", "--on-error", "skip", folder, code=3, text=True)
+    assert len(run.stdout.splitlines()) == 2
 
 
 def test_what_is_no_utf8_is_told_by_line_and_byte(read, put):
@@ -154,9 +150,7 @@ def test_paths_in_archives_are_names_only(read, tmp_path: Path):
 
 
 def test_every_corpus_can_be_named_and_says_where_it_comes_from(scripts: Path):
-    run = subprocess.run(
-        [scripts / "dialtools", "formats"], capture_output=True, text=True, check=True
-    )
+    run = ended(scripts / "dialtools", "formats", text=True)
     listed = {row["name"]: row for row in map(json.loads, run.stdout.splitlines())}
     for name, corpus in CORPORA.items():
         reader = corpus.load()

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from at_work import ended
 from corpora.ready import words
 
 from dialtools.corpora.native.rasa_yaml import unmarked
@@ -138,8 +139,6 @@ LAUGHS = "a: &a [x, x]\nb: &b [*a, *a]\nnlu: [*b, *b]\n"
 )
 def test_what_is_no_such_yaml_is_told_in_one_line(scripts: Path, put, content: str, told: str):
     path = put({"x.yml": content}) / "x.yml"
-    run = subprocess.run(
-        [scripts / "dial-freq", "--from", "rasa-nlu", path], capture_output=True, text=True
-    )
-    assert run.returncode == 1 and run.stderr.count("\n") == 1, run.stderr
+    run = ended(scripts / "dial-freq", "--from", "rasa-nlu", path, code=1, text=True)
+    assert run.stderr.count("\n") == 1, run.stderr
     assert told in run.stderr

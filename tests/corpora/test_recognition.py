@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
+from at_work import ended
 
 from dialtools.corpora.catalog import CORPORA
 from dialtools.corpora.native import files
@@ -92,10 +92,8 @@ def test_the_json_of_another_corpus_is_refused_in_one_line(
 ):
     assert corpus in CORPORA
     path = put(dict.fromkeys(LAYOUTS[corpus], content))
-    run = subprocess.run(
-        [scripts / "dial-freq", "--from", corpus, path], capture_output=True, text=True
-    )
-    assert run.returncode == 1 and "Traceback" not in run.stderr, run.stderr
+    run = ended(scripts / "dial-freq", "--from", corpus, path, code=1, text=True)
+    assert "Traceback" not in run.stderr, run.stderr
     assert run.stderr.startswith(f"dial-freq: {path}/") and run.stderr.count("\n") <= 2, run.stderr
 
 

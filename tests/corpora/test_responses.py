@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from at_work import ended
 from corpora.broken import broken_files
 from test_task_dialogues import CORPORA as TASK_DIALOGUES
 
@@ -166,12 +167,8 @@ def test_nothing_of_amazonqa_is_executed(scripts: Path, put, tmp_path: Path):
         "{'question': 'a', 'answer': " + "9" * 30 + "}",
     ]
     folder = put({"qa_Appliances.json": "\n".join([AMAZON[0], *traps])})
-    run = subprocess.run(
-        [scripts / "dial-pairs", "--on-error", "skip", folder], capture_output=True, text=True
-    )
-    assert (
-        run.returncode == 3 and len(run.stdout.splitlines()) == 1 and not (tmp_path / "x").exists()
-    )
+    run = ended(scripts / "dial-pairs", "--on-error", "skip", folder, code=3, text=True)
+    assert len(run.stdout.splitlines()) == 1 and not (tmp_path / "x").exists()
     assert "Warning" not in run.stderr and "Traceback" not in run.stderr
 
 
@@ -335,14 +332,16 @@ def test_a_folder_of_jddc_is_read_with_its_splits_and_its_files_as_lines(scripts
     asked = {"id": 0, "query": "什么时候送", "label": "配送", "split": "val"}
     assert selects[0] == {**asked, "positives": [1], "negatives": [2]}
     assert len(selects) == 6
-    run = subprocess.run(
-        [scripts / "dial-freq", "--from", "ecd-sts", "--field", "text1", folder / "dev/sts.txt"],
-        capture_output=True,
+    run = ended(
+        scripts / "dial-freq",
+        "--from",
+        "ecd-sts",
+        "--field",
+        "text1",
+        folder / "dev/sts.txt",
         text=True,
     )
-    assert run.returncode == 0 and json.loads(run.stdout)["text"] == "能取消订单吗", (
-        "a file of lines is no corpus"
-    )
+    assert json.loads(run.stdout)["text"] == "能取消订单吗", "a file of lines is no corpus"
 
 
 BROKEN = broken_files(
@@ -358,15 +357,15 @@ dstc7-ubuntu ubuntu_dev_subtask_1.json
 
 dstc7-ubuntu ubuntu_dev_subtask_1.json
 [{"a": 1} {"b": 2}]
--> ubuntu_dev_subtask_1.json: not JSON: expected , or ] at character 11
+-> ubuntu_dev_subtask_1.json:1: not JSON: unexpected content after document
 
 dstc7-ubuntu ubuntu_dev_subtask_1.json
 [{
--> ubuntu_dev_subtask_1.json: not JSON
+-> ubuntu_dev_subtask_1.json:1: the array of records has no end
 
 dstc7-ubuntu ubuntu_dev_subtask_1.json
 {}
--> ubuntu_dev_subtask_1.json: expected a list of dialogues
+-> ubuntu_dev_subtask_1.json:1: expected 'messages-so-far', found no field at all
 
 ubuntu-irc a.ascii.txt
 LOG
@@ -412,7 +411,7 @@ NOT_UTF8 = {"ubuntu_dev_subtask_1.json": b'["\xff"]'}
 
 @pytest.mark.parametrize(
     ("name", "files", "told"),
-    [*BROKEN, ("dstc7-ubuntu", NOT_UTF8, "subtask_1.json: invalid UTF-8 at byte 3")],
+    [*BROKEN, ("dstc7-ubuntu", NOT_UTF8, "subtask_1.json:1: invalid UTF-8 at byte 3")],
 )
 def test_another_layout_tells_what_was_expected_and_found(
     read, put, name: str, files: dict[str, Any], told: str
@@ -431,9 +430,7 @@ def test_a_corpus_is_told_as_itself_and_as_no_other(put, name: str):
 
 
 def test_a_history_and_its_response_are_a_dialogue(scripts: Path, put):
-    run = subprocess.run(
-        [scripts / "dial-pairs", put(DSTC7)], capture_output=True, text=True, check=True
-    )
+    run = ended(scripts / "dial-pairs", put(DSTC7), text=True)
     pairs = [
         (row["context"], row["response"], row["dialogue_id"], row["speakers"])
         for row in map(json.loads, run.stdout.splitlines())
@@ -449,10 +446,8 @@ def test_a_history_and_its_response_are_a_dialogue(scripts: Path, put):
         ({"history": "a", "response": "b"}, '"history" must be a list'),
         ({"history": ["a"], "response": 3}, "response: expected a string, got a number"),
     ):
-        run = subprocess.run(
-            [scripts / "dial-pairs"], input=json.dumps(record), capture_output=True, text=True
-        )
-        assert run.returncode == 1 and told in run.stderr, "pairs are no dialogues"
+        run = ended(scripts / "dial-pairs", code=1, input=json.dumps(record), text=True)
+        assert told in run.stderr, "pairs are no dialogues"
 
 
 def test_response_selection_from_the_published_files_to_the_score(
@@ -463,15 +458,13 @@ def test_response_selection_from_the_published_files_to_the_score(
     embed = [scripts / "dial-embed", "-q", "--model", minilm, folder]
     subprocess.run([*embed, "--field", "history", "-o", queries], check=True)
     subprocess.run([*embed, "--per", "candidate", "-o", pool], check=True)
-    select = [scripts / "dial-eval", "select", queries, "--pool", pool, "--json"]
-    run = subprocess.run(select, capture_output=True, text=True, check=True)
+    run = ended(scripts / "dial-eval", "select", queries, "--pool", pool, "--json", text=True)
     scores = {row["metric"]: row for row in map(json.loads, run.stdout.splitlines())}
     assert scores["top-1"]["n"] == 4
     assert scores["top-5"]["value"] == 100
     assert 25 <= scores["mrr"]["value"] <= 100
 
-    by_turn = [*embed, "--per", "turn", "--to", "jsonl"]
-    turns = subprocess.run(by_turn, capture_output=True, text=True, check=True)
+    turns = ended(*embed, "--per", "turn", "--to", "jsonl", text=True)
     texts = [json.loads(line)["text"] for line in turns.stdout.splitlines()]
     assert texts[:3] == ["apt says no package", "which one?", ANSWERS[0]]
     assert len(texts) == 9

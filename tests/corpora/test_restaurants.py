@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import tarfile
 from pathlib import Path
 
 import pytest
+from at_work import ended
 from corpora.conftest import counts
 from corpora.ready import marked, ready
 from written import json_value
@@ -192,11 +192,8 @@ def test_the_pairs_of_the_native_files_are_those_of_the_table(
 ):
     for extra, (pairs, kept) in (((), plain), (("--reader", reader), published)):
         for words, expected in ((), pairs), (("--min-words", "4"), kept):
-            done = subprocess.run(
-                [scripts / "dial-pairs", *extra, *words, shared / "data/raw" / corpus],
-                capture_output=True,
-                text=True,
-                check=True,
+            done = ended(
+                scripts / "dial-pairs", *extra, *words, shared / "data/raw" / corpus, text=True
             )
             assert (
                 done.stdout.count("\n")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from at_work import ended
 from corpora.broken import broken_files
 
 from dialtools.corpora.published import corpus_of
@@ -185,12 +186,7 @@ def test_another_layout_tells_what_was_expected_and_found(
 def test_entailment_becomes_pairs_and_other_labels_are_told(
     scripts: Path, put, name: str, dropped: str
 ):
-    run = subprocess.run(
-        [scripts / "dial-pairs", "--kind", "entailment", put(RELEASES[name])],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    run = ended(scripts / "dial-pairs", "--kind", "entailment", put(RELEASES[name]), text=True)
     (pair,) = map(json.loads, run.stdout.splitlines())
     entailed = DNLI[0] if name == "dnli" else PAIR
     assert pair["context"] == [entailed["sentence1"]]
@@ -206,12 +202,7 @@ def test_entailment_is_read_from_tables(scripts: Path, put):
             "bad.tsv": "premise\tlabel\na\tentailment\n",
         }
     )
-    run = subprocess.run(
-        [scripts / "dial-pairs", "--kind", "entailment", folder / "mine.csv"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    run = ended(scripts / "dial-pairs", "--kind", "entailment", folder / "mine.csv", text=True)
     assert [
         (pair["context"], pair["response"]) for pair in map(json.loads, run.stdout.splitlines())
     ] == [(["a, b"], "c")]
@@ -233,14 +224,8 @@ def test_similarity_is_scored_from_the_release(scripts: Path, put, minilm: str, 
         for i, text in enumerate(("A dog barks.", "A dog is barking.", "It rained in May."))
     )
     folder = put({"sts-train.csv": "", "sts-dev.csv": "", "sts-test.csv": rows})
-    embed = [scripts / "dial-embed", "--model", minilm, folder, "-o", tmp_path / "sts.parquet"]
-    subprocess.run(embed, capture_output=True, check=True)
-    run = subprocess.run(
-        [scripts / "dial-eval", "sts", "--json", tmp_path / "sts.parquet"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    ended(scripts / "dial-embed", "--model", minilm, folder, "-o", tmp_path / "sts.parquet")
+    run = ended(scripts / "dial-eval", "sts", "--json", tmp_path / "sts.parquet", text=True)
     scores = {row["metric"]: row["value"] for row in map(json.loads, run.stdout.splitlines())}
     assert scores["spearman"] == pytest.approx(100)
 

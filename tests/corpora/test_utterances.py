@@ -5,12 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from at_work import ended
 from corpora.broken import broken_files
 from written import json_value
 
@@ -363,29 +363,18 @@ def test_sonos_files_hold_the_utterances_and_slots_of_the_usual_split(shared: Pa
 
 def test_utterances_are_pairs_of_themselves_and_no_dialogues(scripts: Path, put):
     folder = put(RELEASES["clinc150"])
-    run = subprocess.run(
-        [scripts / "dial-pairs", "--kind", "self", folder],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    run = ended(scripts / "dial-pairs", "--kind", "self", folder, text=True)
     pairs = [json.loads(line) for line in run.stdout.splitlines()]
     assert [(pair["context"], pair["response"]) for pair in pairs] == [
         ([t], t) for t in ("suo2", "what's my balance", "pay it")
     ]
-    run = subprocess.run([scripts / "dial-pairs", folder], capture_output=True, text=True)
-    assert run.returncode == 1
+    run = ended(scripts / "dial-pairs", folder, code=1, text=True)
     assert run.stderr.startswith(f'dial-pairs: {folder}/data/data_full.json:1: no "turns"\n')
     assert "--kind self makes pairs of utterances" in run.stderr
 
 
 def test_slots_of_a_release_become_templates(scripts: Path, put):
-    run = subprocess.run(
-        [scripts / "dial-augment", put(RELEASES["snips"]), "--to", "jsonl"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    run = ended(scripts / "dial-augment", put(RELEASES["snips"]), "--to", "jsonl", text=True)
     assert "Add {SLOT} to my list." in {
         json.loads(line)["template"].strip() for line in run.stdout.splitlines()
     }

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from at_work import ended
 
 
 @pytest.fixture
@@ -18,10 +19,6 @@ def call(
     def run(command: str, *arguments: object, code: int = 0, stdin: bytes = b""):
         name, *first = command.split()
         line = [str(scripts / name), *first, *map(str, arguments)]
-        done = subprocess.run(
-            line, input=stdin, capture_output=True, env=environment, cwd=tmp_path, timeout=600
-        )
-        assert done.returncode == code, done.stderr.decode()
-        return done
+        return ended(*line, code=code, input=stdin, env=environment, cwd=tmp_path, timeout=600)
 
     return run

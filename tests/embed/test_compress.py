@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from at_work import ended
 
 from dialtools.encoder.alignment import alignment_layer, save_alignment
 from dialtools.streams.making import making
@@ -32,7 +33,7 @@ def model(scripts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     small = shlex.split("--method tadse --vocab-size 300 --hidden 64 --layers 1 --max-steps 1")
     line = [scripts / "dial-train", *small, "-o", home / "m"]
     rows = "".join(json.dumps(row) + "\n" for row in ROWS)
-    subprocess.run(line, input=rows.encode(), check=True, capture_output=True)
+    ended(*line, input=rows.encode())
     return home / "m"
 
 
@@ -45,9 +46,7 @@ def embed(scripts: Path, tmp_path: Path, model: Path) -> Callable[..., Embedding
     def run(*flags: object, code: int = 0, at: Path | None = None) -> Embeddings | str:
         out = tmp_path / f"{next(made)}.parquet"
         words = ("--model", at or model, *map(str, flags), "rows.jsonl", "-o", out)
-        line = [scripts / "dial-embed", *words]
-        done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
-        assert done.returncode == code, done.stderr
+        done = ended(scripts / "dial-embed", *words, code=code, text=True, cwd=tmp_path)
         return done.stderr if code else read_embeddings([str(out)])
 
     return run  # type: ignore[return-value]

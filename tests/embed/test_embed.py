@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 import pytest
-from at_work import broken_off
+from at_work import broken_off, ended
 
 from dialtools.streams.making import making
 from dialtools.streams.vector_files import read_embeddings
@@ -20,10 +20,7 @@ ENV = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
 def embed(scripts: Path, *arguments, code: int = 0, **options) -> subprocess.CompletedProcess:
-    line = [scripts / "dial-embed", *map(str, arguments)]
-    done = subprocess.run(line, capture_output=True, env=ENV, **options)
-    assert done.returncode == code, done.stderr
-    return done
+    return ended(scripts / "dial-embed", *arguments, code=code, env=ENV, **options)
 
 
 @pytest.fixture(scope="module")

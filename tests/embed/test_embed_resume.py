@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from at_work import lines, until
+from at_work import ended, lines, until
 
 from dialtools.errors import OutputError
 from dialtools.streams.sinks import writer
@@ -35,11 +35,7 @@ def run(scripts: Path, minilm: str, folder: Path) -> Run:
         *flags: str, code: int = 0, stdin: bytes = b"", out: str = "e.parquet"
     ) -> subprocess.CompletedProcess[bytes]:
         command = [scripts / "dial-embed", "--model", minilm, "--shard-rows", "2", "-o", out]
-        done = subprocess.run(
-            [*command, *flags], cwd=folder, env=ENV, input=stdin, capture_output=True
-        )
-        assert done.returncode == code, done.stderr.decode()
-        return done
+        return ended(*command, *flags, code=code, cwd=folder, env=ENV, input=stdin)
 
     return embed
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from at_work import ended
 from written import json_value
 
 TALK = json_value("""
@@ -31,10 +31,9 @@ def embed(
 ) -> list[dict] | str:
     line = [scripts / "dial-embed", "--model", minilm, "--to", "jsonl", *flags]
     text = "".join(json.dumps(record) + "\n" for record in records)
-    done = subprocess.run(
-        line, input=text, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    done = ended(
+        *line, code=code, input=text, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
     )
-    assert done.returncode == code, done.stderr
     return done.stderr if code else [json.loads(row) for row in done.stdout.splitlines()]
 
 

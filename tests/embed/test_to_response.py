@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from at_work import ended
 
 from dialtools.embed import to_response
 from dialtools.embed.to_response import RIDGE, fit_to_response
@@ -139,9 +140,7 @@ def embed(scripts: Path, tmp_path: Path) -> Run:
 
     def run(*flags: object, code: int = 0) -> subprocess.CompletedProcess:
         line = [scripts / "dial-embed", "--model", "words.txt", "--normalize", *map(str, flags)]
-        done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
-        assert done.returncode == code, done.stderr
-        return done
+        return ended(*line, code=code, text=True, cwd=tmp_path)
 
     return run
 
@@ -172,9 +171,7 @@ def test_contexts_move_and_responses_stay(embed: Run, scripts: Path, tmp_path: P
     )
 
     def found(*line: str) -> list[dict]:
-        done = subprocess.run(
-            [scripts / "dialtools", *line], capture_output=True, text=True, cwd=tmp_path, check=True
-        )
+        done = ended(scripts / "dialtools", *line, text=True, cwd=tmp_path)
         return [json.loads(text) for text in done.stdout.splitlines()]
 
     asked = ["neighbors", "contexts.parquet", "responses.parquet", "-k", "1"]

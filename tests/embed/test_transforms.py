@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from at_work import ended
 from safetensors.numpy import save_file
 
 from dialtools.embed import flow as flow_module
@@ -233,9 +234,7 @@ def embed(scripts: Path, tmp_path: Path, glove: Path) -> Embed:
         *flags: object, code: int = 0, model: Path = glove, data: str = "texts.jsonl"
     ) -> subprocess.CompletedProcess:
         line = [scripts / "dial-embed", "--model", model, *map(str, flags), data]
-        done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
-        assert done.returncode == code, done.stderr
-        return done
+        return ended(*line, code=code, text=True, cwd=tmp_path)
 
     return run
 

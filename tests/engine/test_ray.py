@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 import pyarrow.parquet as pq
 import pytest
+from at_work import ended
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "dialogues.jsonl.gz"
 PAIRS = ("dial-pairs", "--window", "1,2,3,4,5", "chats.jsonl")
@@ -57,11 +58,7 @@ def run(installed: Path, folder: Path) -> Run:
     """Run a command; `code` is the exit status it must end with."""
 
     def command(name: str, *words: object, code: int = 0) -> Done:
-        done = subprocess.run(
-            [installed / name, *map(str, words)], cwd=folder, capture_output=True, text=True
-        )
-        assert done.returncode == code, done.stderr
-        return done
+        return ended(installed / name, *words, code=code, cwd=folder, text=True)
 
     return command
 
@@ -81,7 +78,7 @@ def same(run: Run, folder: Path, output: str) -> bool:
     return (folder / "all.parquet").read_bytes() == (folder / "one.parquet").read_bytes()
 
 
-def ended(stderr: str) -> list[str]:
+def said(stderr: str) -> list[str]:
     """Return the lines of stderr that are no heartbeats."""
     return [line for line in stderr.splitlines() if " left)" not in line]
 
@@ -102,7 +99,7 @@ def test_a_node_that_dies_in_the_middle_of_a_part_loses_and_doubles_nothing(
         kill(pid)
     _, stderr = job.communicate()
     assert job.returncode == 0, stderr
-    (closing,) = ended(stderr)
+    (closing,) = said(stderr)
     rows = pq.read_metadata(folder / "one.parquet").num_rows
     assert closing.startswith(f"dial-pairs: {rows:,} rows in 8 parts")
     assert same(run, folder, "two-nodes")
@@ -118,7 +115,7 @@ def test_a_job_that_was_killed_does_what_is_missing_when_it_is_run_again(
     until(lambda: len(list(folder.glob("again/part-*"))) >= 2)
     job.kill()
     _, stderr = job.communicate()
-    lost, hint = ended(stderr)
+    lost, hint = said(stderr)
     assert lost.startswith("dial-pairs: ended from outside; Ray does so")
     assert hint == "  what is done stays: the same line does the rest"
     there = {file: file.stat().st_mtime_ns for file in folder.glob("again/part-*")}
@@ -167,7 +164,7 @@ def test_inputs_and_parts_lie_on_s3_and_every_command_reads_them_there(
             file.write(b"".join(part))
     words = [f"s3://bucket/in/{name}.jsonl" for name in inputs]
     failed = run("dial-pairs", *words, *on_ray(cluster, 3, "s3://bucket/failed"), code=1)
-    first, *hint = ended(failed.stderr)
+    first, *hint = said(failed.stderr)
     assert first.startswith("dial-pairs: s3://bucket/in/bad.jsonl:601: ")
     assert len(hint) <= 1
     skipping = ("--on-error", "skip")
@@ -207,7 +204,7 @@ def test_the_lines_of_the_page_run_as_printed(
     (lines,) = re.findall(r"^```sh\n(dial-pairs --engine ray.*?)^```", page, re.M | re.S)
     path = f"{installed}:{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, "RAY_ADDRESS": cluster.address}
-    subprocess.run(["bash", "-euc", lines], cwd=folder, env=env, check=True, capture_output=True)
+    ended("bash", "-euc", lines, cwd=folder, env=env)
     run("dial-pairs", "chats.jsonl", "-o", "alone.parquet")
     gathered, alone = ((folder / f"{name}.parquet").read_bytes() for name in ("raypairs", "alone"))
     assert gathered == alone
@@ -234,10 +231,7 @@ def test_without_ray_one_line_names_the_extra(installed: Path, folder: Path, tmp
     command = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
     command += "from dialtools.cli.pairs import main\nmain(sys.argv[1:])"
     words = ("--engine", "ray", "--parts", "1", "chats.jsonl", "-o", "none")
-    done = subprocess.run(
-        [sys.executable, "-c", command, *words], cwd=folder, capture_output=True, text=True
-    )
-    assert done.returncode == 1
+    done = ended(sys.executable, "-c", command, *words, code=1, cwd=folder, text=True)
     lines = ["dial-pairs: --engine ray needs Ray", "  pip install 'dialtools[ray]'"]
-    assert ended(done.stderr) == lines
+    assert said(done.stderr) == lines
     shutil.rmtree(folder / "none")

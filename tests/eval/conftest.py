@@ -14,6 +14,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from at_work import ended
 from score_files import Evaluate, Record, Toy
 
 from dialtools.cli._exit import _outcome
@@ -70,11 +71,7 @@ def process(scripts: Path) -> Callable[..., subprocess.CompletedProcess]:
 
     def run(*arguments: object, code: int = 0, **options: object) -> subprocess.CompletedProcess:
         line = [str(scripts / "dial-eval"), *map(str, arguments)]
-        done = subprocess.run(
-            line, capture_output=True, text=True, env={**kept, "OMP_NUM_THREADS": "1"}, timeout=900
-        )
-        assert done.returncode == code, done.stderr
-        return done
+        return ended(*line, code=code, text=True, env={**kept, "OMP_NUM_THREADS": "1"}, timeout=900)
 
     return run
 

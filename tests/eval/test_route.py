@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from at_work import ended
 from score_files import Evaluate, score
 from sklearn.metrics import f1_score
 
@@ -90,14 +91,9 @@ def test_what_a_router_says_is_scored_as_it_comes(command: Command, tmp_path: Pa
     (tmp_path / "e.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     line = "dialtools assign -q --none n --min-cosine 0.5 --examples e.jsonl e.jsonl"
     shell = f"set -o pipefail; {line} | dial-eval route --none n --json"
-    done = subprocess.run(
-        ["bash", "-c", shell],
-        cwd=tmp_path,
-        env={"PATH": f"{scripts}:/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
+    done = ended(
+        "bash", "-c", shell, cwd=tmp_path, env={"PATH": f"{scripts}:/usr/bin:/bin"}, text=True
     )
-    assert done.returncode == 0, done.stderr
     assert {json.loads(row)["value"] for row in done.stdout.splitlines()} == {100}
 
 

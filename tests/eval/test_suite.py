@@ -18,7 +18,7 @@ from zlib import crc32
 import numpy as np
 import orjson
 import pytest
-from at_work import await_content
+from at_work import await_content, ended
 from score_files import Evaluate, Record, Toy, score, write
 
 from dialtools.eval import suite
@@ -412,7 +412,7 @@ def test_diaeval_runs_on_real_data_from_raw_records_to_scores(
         output = tmp_path / "m" / f"{name}.parquet"
         line = [scripts / "dial-embed", "--model", minilm, *flags, texts, "-o", output]
         one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
-        subprocess.run(line, check=True, capture_output=True, env=one_thread)
+        ended(*line, env=one_thread)
 
     (tmp_path / "m").mkdir()
     embed("dstc2", sample("dstc2_acts", 150), "--field", "history", "--keep", "labels,split")

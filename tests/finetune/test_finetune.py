@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from at_work import await_content
+from at_work import await_content, ended
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
@@ -271,9 +271,7 @@ def finetune(
 ) -> Callable[..., subprocess.CompletedProcess]:
     def run(task: str, *arguments: object, code: int = 0) -> subprocess.CompletedProcess:
         line = [str(scripts / "dial-eval"), "finetune", task, *map(str, arguments)]
-        done = subprocess.run(line, capture_output=True, text=True, env=environment, timeout=900)
-        assert done.returncode == code, done.stderr
-        return done
+        return ended(*line, code=code, text=True, env=environment, timeout=900)
 
     return run
 
@@ -433,7 +431,7 @@ def test_response_selection_runs_over_models_and_reports_by_model(
     assert all(s["groups"] == [0] * 5 + [1] * 5 for s in found)
     (tmp_path / "scores.jsonl").write_text(done.stdout)
     line = [scripts / "dial-eval", "compare", "--to", "jsonl", tmp_path / "scores.jsonl"]
-    compared = subprocess.run(line, capture_output=True, text=True, check=True).stdout.splitlines()
+    compared = ended(*line, text=True).stdout.splitlines()
     assert {row["p"] for row in map(json.loads, compared)} == {1}  # one model twice
 
 
@@ -507,7 +505,7 @@ def test_fine_tuned_models_can_be_compared_and_published_corpora_read(
     assert score["n"] == len(score["each"]) == 12
     assert score["value"] == pytest.approx(100 * sum(score["each"]) / 12)
     line = [scripts / "dial-eval", "compare", tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
-    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    done = ended(*line, text=True)
     assert {row["test"] for row in map(json.loads, done.stdout.splitlines()) if "test" in row} == {
         "bootstrap"
     }, done.stdout

@@ -5,12 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from at_work import ended
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -31,14 +31,16 @@ def dial(scripts: Path, environment: dict[str, str]) -> Dial:
     path = os.pathsep.join([str(scripts), TOOLS])
 
     def run(line: str, *, cwd: Path) -> str:
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", line],
+        done = ended(
+            "bash",
+            "-euo",
+            "pipefail",
+            "-c",
+            line,
             cwd=cwd,
             env={**environment, "PATH": path},
-            capture_output=True,
             text=True,
         )
-        assert done.returncode == 0, done.stderr
         return done.stdout
 
     return run

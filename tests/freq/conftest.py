@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from at_work import ended
 
 Freq = Callable[..., subprocess.CompletedProcess]
 
@@ -17,8 +18,7 @@ def freq(scripts: Path, tmp_path: Path) -> Freq:
 
     def run(*words: object, data: bytes = b"", code: int = 0) -> subprocess.CompletedProcess:
         command = [str(scripts / "dial-freq"), *map(str, words)]
-        done = subprocess.run(command, input=data, capture_output=True, cwd=tmp_path, timeout=900)
-        assert done.returncode == code, done.stderr.decode()
+        done = ended(*command, code=code, input=data, cwd=tmp_path, timeout=900)
         assert b"Traceback" not in done.stderr
         return done
 

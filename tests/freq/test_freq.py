@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 from collections import Counter
 from math import log
 
@@ -11,6 +10,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from at_work import ended
 from oracles import slow_counts
 
 from dialtools.freq.normalise import normalise
@@ -85,7 +85,7 @@ def test_records_of_every_kind_and_format_are_counted(freq, tmp_path):
 
 def pairs_of(scripts, dialogues: list[dict], *words: str) -> bytes:
     command = [scripts / "dial-pairs", "-q", "--window", "1,2,3", *words]
-    return subprocess.run(command, input=jsonl(dialogues), capture_output=True, check=True).stdout
+    return ended(*command, input=jsonl(dialogues)).stdout
 
 
 @pytest.mark.parametrize("to", ["jsonl", "arrow"])

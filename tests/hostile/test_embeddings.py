@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from at_work import ended
 
 from dialtools.errors import DataError
 from dialtools.streams.vector_files import read_embeddings
@@ -244,8 +245,7 @@ def test_no_records_make_no_embedding_file(
 ):
     (tmp_path / "words.txt").write_text("hello 1 2\n")
     command = [scripts / "dial-embed", "--model", "words.txt", "-o", "e.parquet"]
-    done = subprocess.run(command, input=b"\n", capture_output=True, cwd=tmp_path, env=environment)
-    assert done.returncode == 1
+    done = ended(*command, code=1, input=b"\n", cwd=tmp_path, env=environment)
     assert done.stderr == b"dial-embed: <stdin>: no records to embed\n"
     assert [file.name for file in tmp_path.iterdir()] == ["words.txt"]
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from at_work import ended
 
 from dialtools.cli import _signals
 from dialtools.errors import EXIT_CODES
@@ -312,8 +313,7 @@ def test_who_has_closed_stdout_has_the_model_and_is_told_no_path(installed, tmp_
 
 
 def test_a_closed_stdin_is_no_input(installed):
-    done = subprocess.run(["bash", "-c", f"{installed}/dial-pairs <&-"], capture_output=True)
-    assert done.returncode == 1
+    done = ended("bash", "-c", f"{installed}/dial-pairs <&-", code=1)
     assert done.stderr.startswith(b"dial-pairs: <stdin>: no input")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from at_work import ended
 from safetensors import SafetensorError
 
 from dialtools.embed import run
@@ -44,8 +45,7 @@ def test_a_stdout_without_room_is_named(scripts, talk, command, to):
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.zst", "out.arrow", "out.parquet"])
 def test_a_file_that_grows_too_large_is_named_and_goes(installed, talk, tmp_path, name):
     line = f"ulimit -f 32; {installed}/dial-pairs -q talk.jsonl -o {name}"
-    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True)
-    assert done.returncode == 1
+    done = ended("bash", "-c", line, code=1, cwd=tmp_path)
     assert done.stderr.decode() == f"dial-pairs: {name}: File too large\n"
     assert list(tmp_path.iterdir()) == [talk]
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from at_work import ended
 from safetensors.torch import load_file, save_file
 
 from dialtools.encoder.encode import encode
@@ -400,7 +401,6 @@ def test_a_start_that_does_not_fit_is_told_before_a_pair_is_read(
 ):
     DAMAGES["one shape"][0](folder)
     train = [scripts / "dial-train", "--model", folder, "-o", tmp_path / "trained"]
-    done = subprocess.run(train, input=b"no pair\n", capture_output=True)
-    assert done.returncode == 1
+    done = ended(*train, code=1, input=b"no pair\n")
     assert "not the weights of this model" in done.stderr.decode()
     assert not list(tmp_path.glob("trained*"))

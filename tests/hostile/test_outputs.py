@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from at_work import ended
 
 TALK = '{"id":"1","turns":["how do you do","quite well"]}\n'
 
@@ -81,12 +82,9 @@ def test_a_suite_file_cannot_write_where_it_likes(run, tmp_path):
 def test_an_input_may_have_any_name(run, scripts, tmp_path, command, output):
     name = os.fsdecode(b"b\xff.jsonl")
     (tmp_path / name).write_text(f"{TALK}oops\n")
-    done = subprocess.run(
-        [scripts / command, "--on-error", "quarantine=bad", "-o", output, name],
-        cwd=tmp_path,
-        capture_output=True,
+    ended(
+        scripts / command, "--on-error", "quarantine=bad", "-o", output, name, code=3, cwd=tmp_path
     )
-    assert done.returncode == 3, done.stderr.decode()
     assert rb'"file":"b\\xff.jsonl","line":2' in (tmp_path / "bad").read_bytes()
 
 
@@ -123,8 +121,7 @@ def test_a_table_has_letters_that_the_locale_has_not(tmp_path):
     cold = Path(__file__).parents[2] / "bin/dialtools"  # in a process of its own
     line = [sys.executable, cold, "cluster", "--table", "--clusters", "2", "e.jsonl"]
     env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    done = subprocess.run(line, capture_output=True, cwd=tmp_path, env=env)
-    assert done.returncode == 0, done.stderr
+    done = ended(*line, cwd=tmp_path, env=env)
     assert rb"\xe9 1" in done.stdout
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from at_work import ended
 from pair_corpus import as_lines
 
 from dialtools.errors import OutputError
@@ -32,16 +33,15 @@ def run(
 
     def command(line: str, code: int) -> subprocess.CompletedProcess:
         words = line.split()
-        done = subprocess.run(
-            [scripts / words[0], *words[1:]],
-            capture_output=True,
+        return ended(
+            scripts / words[0],
+            *words[1:],
+            code=code,
             env=environment,
             cwd=tmp_path,
             stdin=subprocess.DEVNULL,
             timeout=300,
         )
-        assert done.returncode == code, done.stderr.decode()
-        return done
 
     return command
 

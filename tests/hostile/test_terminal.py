@@ -13,6 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from at_work import ended
 
 from dialtools.shown import STEERING
 
@@ -140,7 +141,7 @@ def test_json_lines_on_a_terminal_are_the_same_json(scripts: Path, tmp_path: Pat
 
 def test_a_printed_configuration_says_the_same_and_is_clean(scripts: Path, tmp_path: Path):
     command = [str(scripts / "dial-pairs"), "--print-config", "--speaker", EVIL]
-    done = subprocess.run(command, capture_output=True, cwd=tmp_path, timeout=600, check=True)
+    done = ended(*command, cwd=tmp_path, timeout=600)
     assert not any(map(STEERING.search, done.stdout.decode().split("\n")))
     assert tomllib.loads(done.stdout.decode())["speaker"] == EVIL
 
@@ -167,8 +168,7 @@ def test_a_split_of_embeddings(run: Run, vectors: str):
 def test_a_picture_of_labels_is_well_formed(scripts: Path, vectors: str, tmp_path: Path):
     pytest.importorskip("matplotlib")
     command = [str(scripts / "dial-eval"), "plot", "-o", "x.svg", "--method", "pca", vectors]
-    done = subprocess.run(command, capture_output=True, cwd=tmp_path, timeout=600)
-    assert done.returncode == 0, done.stderr.decode()
+    ended(*command, cwd=tmp_path, timeout=600)
     text = "".join(ElementTree.parse(tmp_path / "x.svg").getroot().itertext())
     assert r"0\x1b]0;title" in text
     assert r"\uffff" in text

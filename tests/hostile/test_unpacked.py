@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from at_work import ended
 
 from dialtools.errors import DataError
 from dialtools.streams import bounds
@@ -138,14 +139,9 @@ def test_columns_of_a_row_group_are_unpacked_together():
 
 @pytest.mark.parametrize("name", ["bomb.parquet", "bomb.arrow"])
 def test_the_bound_is_an_option_of_the_command(scripts: Path, tmp_path: Path, name: str):
-    import subprocess
-
     content = parquet(LONG, use_dictionary=False) if "parquet" in name else arrow(LONG, "file")
     (tmp_path / name).write_bytes(content)
     for bound, code in (("page=4MB", 1), ("page=1GB", 0)):
         words = ["dial-pairs", "--kind", "utterance", "--bounds", bound, name]
-        done = subprocess.run(
-            [str(scripts / words[0]), *words[1:]], cwd=tmp_path, capture_output=True, text=True
-        )
-        assert done.returncode == code
+        done = ended(scripts / words[0], *words[1:], code=code, cwd=tmp_path, text=True)
         assert ("--bounds page=SIZE allows more" in done.stderr) == bool(code)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from at_work import ended
 from pair_corpus import Train, weights
 
 from dialtools.merge.choose import Candidate, best, candidates
@@ -58,10 +59,7 @@ def run(scripts: Path, environment: dict[str, str]) -> Run:
     """Run a command by its name."""
 
     def run(name: str, *words: object) -> subprocess.CompletedProcess:
-        line = [str(scripts / name), *map(str, words)]
-        done = subprocess.run(line, capture_output=True, text=True, env=environment, timeout=600)
-        assert done.returncode == 0, done.stderr
-        return done
+        return ended(scripts / name, *words, text=True, env=environment, timeout=600)
 
     return run
 

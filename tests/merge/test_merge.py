@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from at_work import ended
 from hypothesis import given
 from hypothesis import strategies as st
 from pair_corpus import Train, weights
@@ -35,9 +36,7 @@ Merge = Callable[..., subprocess.CompletedProcess]
 def merge(scripts: Path, environment: dict[str, str]) -> Merge:
     def run(*arguments: object, code: int = 0) -> subprocess.CompletedProcess:
         line = [str(scripts / "dialtools"), "merge", *map(str, arguments)]
-        done = subprocess.run(line, capture_output=True, text=True, env=environment, timeout=600)
-        assert done.returncode == code, done.stderr
-        return done
+        return ended(*line, code=code, text=True, env=environment, timeout=600)
 
     return run
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 import pytest
+from at_work import ended
 from pair_corpus import as_lines
 
 Near = Callable[..., subprocess.CompletedProcess]
@@ -33,15 +34,14 @@ def near(scripts: Path, environment: dict[str, str], tmp_path: Path) -> Near:
     ) -> subprocess.CompletedProcess:
         for name, records in files.items():
             (tmp_path / f"{name}.jsonl").write_bytes(as_lines(records))
-        done = subprocess.run(
-            [str(scripts / "dialtools"), *map(str, arguments)],
-            capture_output=True,
+        return ended(
+            scripts / "dialtools",
+            *arguments,
+            code=code,
             env=environment,
             cwd=tmp_path,
             timeout=300,
             input=stdin,
         )
-        assert done.returncode == code, done.stderr.decode()
-        return done
 
     return run

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import orjson
 import pytest
+from at_work import ended
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -159,9 +159,7 @@ def test_from_dialogues_to_a_model(tmp_path: Path, scripts: Path, environment: d
     path = written(talks, tmp_path / "talks.jsonl")
 
     def run(command: str, *rest: object) -> str:
-        argv = [str(scripts / command), *map(str, rest)]
-        run = subprocess.run(argv, capture_output=True, text=True, env=environment, cwd=tmp_path)
-        assert run.returncode == 0, run.stderr
+        run = ended(scripts / command, *rest, text=True, env=environment, cwd=tmp_path)
         return run.stderr
 
     told = run("dial-pairs", "--kind", "same-answer", path, "-o", "same.arrow")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from at_work import ended
 
 ROWS = [
     {"id": 1, "question": "where is it?", "answer": "over there"},
@@ -128,11 +129,11 @@ def test_two_texts_are_named_for_their_kind_alone_and_are_no_dialogue(
     scripts: Path, pairs: Pairs, tmp_path: Path
 ):
     (tmp_path / "faq.jsonl").write_text(json.dumps(ROWS[0]))
-    run = subprocess.run([scripts / "dial-pairs", tmp_path / "faq.jsonl"], capture_output=True)
-    assert run.returncode == 1 and b"--kind texts pairs them" in run.stderr
+    run = ended(scripts / "dial-pairs", tmp_path / "faq.jsonl", code=1)
+    assert b"--kind texts pairs them" in run.stderr
     (tmp_path / "faq.csv").write_text("question,answer\na,b\n")
-    run = subprocess.run([scripts / "dial-pairs", tmp_path / "faq.csv"], capture_output=True)
-    assert run.returncode == 1 and b"--kind texts pairs two texts a row" in run.stderr
+    run = ended(scripts / "dial-pairs", tmp_path / "faq.csv", code=1)
+    assert b"--kind texts pairs two texts a row" in run.stderr
     line = [scripts / "dial-pairs", "--texts", "a,b", tmp_path / "faq.jsonl"]
     run = subprocess.run(line, capture_output=True)
     assert (run.returncode, run.stderr) == (

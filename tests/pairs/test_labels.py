@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import orjson
 import pytest
+from at_work import ended
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -93,8 +93,7 @@ def test_a_split_keeps_labels_together(tmp_path, scripts):
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     split = ["--split", "a=0.5,b=0.5", "-o", "{split}.jsonl"]
     line = [scripts / "dial-pairs", "--kind", "same-label", *split, "rows.jsonl"]
-    done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = ended(*line, text=True, cwd=tmp_path)
     assert "200 pairs from 100 records" in done.stderr
     labels = [
         {json.loads(line)["dialogue_id"] for line in (tmp_path / name).read_text().splitlines()}
@@ -117,7 +116,7 @@ def test_texts_of_one_label_are_no_negatives(tmp_path, train, scripts):
     table = ["says,means", *(f"{row['says']},{row['means']}" for row in rows)]
     (tmp_path / "rows.csv").write_text("\n".join(table))
     line = [scripts / "dial-pairs", "-q", "--kind", "same-label", "--texts", "says,means"]
-    pairs = subprocess.run([*line, tmp_path / "rows.csv"], capture_output=True, check=True).stdout
+    pairs = ended(*line, tmp_path / "rows.csv").stdout
     assert len(pairs.splitlines()) == 20
     model = tmp_path / "model"
     train("--method", "same-label", "--max-steps", 1, "--batch-size", 20, "-o", model, stdin=pairs)
@@ -132,8 +131,7 @@ def test_labels_of_a_test_split_are_told(tmp_path, scripts):
     line = [scripts / "dial-pairs", "--kind", "same-label"]
     for some, told in ((rows, "1 text of a split to be tested on"), (rows[1:], "6 pairs")):
         lines = "".join(json.dumps(row) + "\n" for row in some)
-        done = subprocess.run(line, input=lines, capture_output=True, text=True)
-        assert done.returncode == 0
+        done = ended(*line, input=lines, text=True)
         assert told in done.stderr
         assert ("tested on" in done.stderr) == (some is rows)
         assert "all pairs are of one label" in done.stderr

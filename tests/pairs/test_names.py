@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from at_work import ended
 
 from dialtools.augment.job import Augment
 from dialtools.augment.options import AugmentOptions
@@ -129,7 +129,7 @@ def mined(scripts: Path, environment: dict[str, str], tmp_path: Path) -> Callabl
         lines = "".join(json.dumps({"turns": talk}) + "\n" for talk in talks)
         (tmp_path / "talks.jsonl").write_text(lines)
         line = [str(scripts / "dial-pairs"), "-q", *flags, "talks.jsonl"]
-        done = subprocess.run(line, capture_output=True, env=environment, cwd=tmp_path, check=True)
+        done = ended(*line, env=environment, cwd=tmp_path)
         pairs = map(json.loads, done.stdout.splitlines())
         return [json.dumps([pair["context"], pair["response"]]).encode() for pair in pairs]
 

@@ -18,6 +18,7 @@ import numpy as np
 import orjson
 import pyarrow as pa
 import pytest
+from at_work import ended
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from least import check_least, own_hows
@@ -521,7 +522,7 @@ def test_a_summary_tells_what_each_input_gives_and_writes_no_pairs(tmp_path: Pat
     )
     (tmp_path / "two.txt").write_text("x y\nz w\n")
     command = [scripts / "dial-pairs", "--summary", "--min-words", "2", "one.jsonl", "two.txt"]
-    run = subprocess.run(command, capture_output=True, cwd=tmp_path, check=True)
+    run = ended(*command, cwd=tmp_path)
     one, two, every = map(json.loads, run.stdout.splitlines())
     assert one == {
         "schema": "dialtools.pairs/1",
@@ -549,8 +550,7 @@ def test_a_summary_has_a_row_for_each_input_with_what_was_left_out_before_pairs_
     with tarfile.open(tmp_path / "in.tar", "w") as packed:
         packed.add(tmp_path / "in", "in")
     inputs = ("one.csv", "in.tar", "in", "none.csv")
-    command = [scripts / "dial-pairs", "--summary", "--text-column", "text", *inputs]
-    run = subprocess.run(command, capture_output=True, cwd=tmp_path, check=True)
+    run = ended(scripts / "dial-pairs", "--summary", "--text-column", "text", *inputs, cwd=tmp_path)
     rows = [json.loads(line) for line in run.stdout.splitlines()]
     assert [(row["corpus"], row["kept"], row["dropped"]) for row in rows] == [
         ("one.csv", 1, {"turns without text": 1}),
@@ -595,7 +595,7 @@ def test_splits_are_by_dialogue_and_cover_every_pair(tmp_path: Path, scripts: Pa
         b"".join(orjson.dumps(as_dialogue(["a", "b", "c"], str(i))) + b"\n" for i in range(300))
     )
     line = [scripts / "dial-pairs", corpus, "--split", "train=0.8,dev=0.2", "-o"]
-    subprocess.run([*line, tmp_path / "p.{split}.jsonl"], check=True, capture_output=True)
+    ended(*line, tmp_path / "p.{split}.jsonl")
     ids = {
         part: {json.loads(line)["dialogue_id"] for line in (tmp_path / f"p.{part}.jsonl").open()}
         for part in ("train", "dev")
@@ -620,11 +620,9 @@ def test_a_dry_run_counts_what_a_run_then_writes_and_writes_nothing(tmp_path: Pa
         *shlex.split("--window 1,2 --min-words 4 --split train=0.8,dev=0.1 -o"),
         tmp_path / "p.{split}.jsonl",
     ]
-    planned = subprocess.run(
-        [scripts / "dial-pairs", "--dry-run", *flags], check=True, capture_output=True
-    )
+    planned = ended(scripts / "dial-pairs", "--dry-run", *flags)
     assert not list(tmp_path.iterdir())
-    done = subprocess.run([scripts / "dial-pairs", *flags], check=True, capture_output=True)
+    done = ended(scripts / "dial-pairs", *flags)
     sizes = {
         name: (tmp_path / f"p.{name}.jsonl").read_bytes().count(b"\n") for name in ("train", "dev")
     }
@@ -637,8 +635,8 @@ def test_a_dry_run_counts_what_a_run_then_writes_and_writes_nothing(tmp_path: Pa
     bad = [scripts / "dial-pairs", "--dry-run", "--on-error", f"quarantine={tmp_path}/bad.jsonl"]
     assert subprocess.run(bad, input=b"{\n", capture_output=True).returncode == 3
     assert not (tmp_path / "bad.jsonl").exists()
-    again = subprocess.run([scripts / "dial-pairs", "--dry-run", *flags], capture_output=True)
-    assert again.returncode == 1 and b"exists already" in again.stderr
+    again = ended(scripts / "dial-pairs", "--dry-run", *flags, code=1)
+    assert b"exists already" in again.stderr
 
 
 @pytest.mark.parametrize("to", ["jsonl", "arrow", "parquet"])
@@ -724,7 +722,7 @@ def test_chat_logs_in_csv_and_plain_text_give_the_same_pairs(tmp_path: Path, scr
         "--dialogue-column ticket --text-column message --order-column n --speaker-column who"
     )
     runs = [
-        subprocess.run([scripts / "dial-pairs", "-q", *extra], capture_output=True, check=True)
+        ended(scripts / "dial-pairs", "-q", *extra)
         for extra in ([*flags, tmp_path / "log.csv"], [tmp_path / "log.txt"])
     ]
     pairs = [
@@ -732,12 +730,15 @@ def test_chat_logs_in_csv_and_plain_text_give_the_same_pairs(tmp_path: Path, scr
         for run in runs
     ]
     assert pairs[0] == pairs[1] == [(["a"], "b, yes"), (["c"], "d")]
-    wrong = subprocess.run(
-        [scripts / "dial-pairs", "--text-column", "mesage", *flags[:2], tmp_path / "log.csv"],
-        capture_output=True,
+    wrong = ended(
+        scripts / "dial-pairs",
+        "--text-column",
+        "mesage",
+        *flags[:2],
+        tmp_path / "log.csv",
+        code=1,
         text=True,
     )
-    assert wrong.returncode == 1
     assert "no column 'mesage'; there are ticket, n, who, message" in wrong.stderr
     assert "did you mean message?" in wrong.stderr
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from at_work import ended
 
 ROOT = Path(__file__).resolve().parents[2]
 Make = Callable[..., subprocess.CompletedProcess]
@@ -258,7 +259,6 @@ def test_numbers_of_several_seeds_are_a_mean_with_its_spread(tmp_path: Path):
         paper = {**row, "model": "DSE", "value": 40.0, "published": "a paper"}
         path.write_text(json.dumps(ours) + "\n" + json.dumps(paper) + "\n")
         files.append(str(path))
-    script = [sys.executable, ROOT / "papers/beside.py", *files]
-    done = subprocess.run(script, capture_output=True, text=True, check=True)
+    done = ended(sys.executable, ROOT / "papers/beside.py", *files, text=True)
     assert "| A, 1-shot accuracy | 55.00 ± 7.07 (40.00, +15.00) |" in done.stdout
     assert "mean of 2 seeds" in done.stdout

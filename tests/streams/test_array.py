@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
 import tracemalloc
 from pathlib import Path
 
 import pytest
+from at_work import ended
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -110,8 +110,7 @@ def test_every_command_reads_arrays_from_files_pipes_and_in_parts(scripts: Path,
     def out(*words: object, stdin: Path | None = None) -> bytes:
         data = stdin.read_bytes() if stdin else None
         command, *rest = map(str, words)
-        done = subprocess.run([scripts / command, "-q", *rest], input=data, capture_output=True)
-        assert done.returncode == 0, done.stderr
+        done = ended(scripts / command, "-q", *rest, input=data)
         return done.stdout
 
     for command in ("dial-pairs", "dial-freq", "dial-augment --no-fill"):

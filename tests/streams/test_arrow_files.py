@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from at_work import ended
 from pyarrow import feather
 
 TALK = '{"id": "d1", "turns": [{"text": "hello", "speaker": "user"}, "hi", "where to?"]}\n'
@@ -21,9 +22,7 @@ def run(scripts: Path, tmp_path: Path):
     def command(line: str, stdin: bytes = b"", code: int = 0) -> subprocess.CompletedProcess:
         name, *words = line.split()
         words = [scripts / name, "-q", *words]
-        done = subprocess.run(words, input=stdin, capture_output=True, cwd=tmp_path)
-        assert done.returncode == code, done.stderr
-        return done
+        return ended(*words, code=code, input=stdin, cwd=tmp_path)
 
     return command
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from at_work import ended
 
 from dialtools.errors import DataError
 from dialtools.streams.parts import unfolded
@@ -59,8 +60,7 @@ def test_a_folder_of_a_tables_parts_is_read_part_after_part(
     parquet(tmp_path / "whole.parquet", pa.Table.from_pylist(ROWS))
 
     def out(command: str, path: Path) -> bytes:
-        run = subprocess.run([scripts / command, "-q", path], capture_output=True)
-        assert run.returncode == 0, run.stderr
+        run = ended(scripts / command, "-q", path)
         return run.stdout
 
     for command in ("dial-pairs", "dial-freq"):

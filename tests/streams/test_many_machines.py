@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from at_work import ended
 from pair_corpus import as_lines, pair_records
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "many-machines.md").read_text()
@@ -37,10 +37,7 @@ def shell(tmp_path: Path, scripts: Path, model: Path):
 
     def run(script: str, **variables: str) -> dict[str, bytes]:
         env = {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", **variables}
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", script], cwd=tmp_path, env=env, capture_output=True
-        )
-        assert done.returncode == 0, done.stderr.decode()
+        ended("bash", "-euo", "pipefail", "-c", script, cwd=tmp_path, env=env)
         return {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()}
 
     return run

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from at_work import ended
 from least import check_least
 
 from dialtools.errors import DataError
@@ -38,10 +39,7 @@ def run(scripts: Path, tmp_path: Path) -> Run:
     """Run a command in a folder of its own; `code` is the exit status it must end with."""
 
     def command(name: str, *words: object, code: int = 0) -> subprocess.CompletedProcess[bytes]:
-        line = [scripts / name, *map(str, words), "-q"]
-        done = subprocess.run(line, cwd=tmp_path, env=ENV, capture_output=True, check=False)
-        assert done.returncode == code, done.stderr.decode()
-        return done
+        return ended(scripts / name, *words, "-q", code=code, cwd=tmp_path, env=ENV)
 
     return command
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from at_work import ended
 from pair_corpus import Train, pair_records, steps
 
 TEXTS = [
@@ -101,8 +101,7 @@ def test_a_backbone_trains_and_its_directory_gives_the_same_vectors_everywhere(
 
     embed = [scripts / "dial-embed", "--model", model, "--from", "text", "-o", tmp_path / "e.npy"]
     lines = "\n".join(TEXTS).encode()
-    done = subprocess.run(embed, input=lines, capture_output=True, env=environment)
-    assert done.returncode == 0, done.stderr.decode()
+    ended(*embed, input=lines, env=environment)
     ours = np.load(tmp_path / "e.npy")
     theirs = SentenceTransformer(str(model), device="cpu").encode(TEXTS)
     np.testing.assert_allclose(ours, theirs, atol=1e-5)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
-from at_work import broken_off, logged
+from at_work import broken_off, ended, logged
 from pair_corpus import CITIES, DAYS, Train, as_lines, steps, weights
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
@@ -37,14 +37,7 @@ def on_cuda(cuda_scripts: Path, environment: dict[str, str]) -> Run:
     own = visible(environment)
 
     def run(command: str, *arguments: object, code: int = 0) -> subprocess.CompletedProcess:
-        done = subprocess.run(
-            [str(cuda_scripts / command), *map(str, arguments)],
-            capture_output=True,
-            env=own,
-            timeout=900,
-        )
-        assert done.returncode == code, done.stderr.decode()
-        return done
+        return ended(cuda_scripts / command, *arguments, code=code, env=own, timeout=900)
 
     return run
 

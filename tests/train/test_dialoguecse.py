@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from at_work import ended
 from oracles import slow_matching
 from pair_corpus import Train, as_lines, steps
 from safetensors.numpy import load_file
@@ -178,11 +178,7 @@ def sides(scripts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sides")
     (folder / "corpus.jsonl").write_bytes(dialogues(120))
     flags = ["--window", "3", "--follow", "3", "--merge-speaker", "--min-turns", "4"]
-    subprocess.run(
-        [scripts / "dial-pairs", *flags, folder / "corpus.jsonl", "-o", folder / "sides.jsonl"],
-        check=True,
-        capture_output=True,
-    )
+    ended(scripts / "dial-pairs", *flags, folder / "corpus.jsonl", "-o", folder / "sides.jsonl")
     return folder / "sides.jsonl"
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from at_work import ended
 from oracles import slow_losses
 from pair_corpus import Train, as_lines, steps
 from safetensors.torch import load_file
@@ -31,11 +31,6 @@ from dialtools.train.objectives.catalog import JointOptions
 from dialtools.train.objectives.contrast import Contrast
 from dialtools.train.objectives.joint import Joint
 from dialtools.train.objectives.negatives import Negatives
-
-
-@pytest.fixture(scope="module")
-def encoder() -> Encoder:
-    return letters_encoder()
 
 
 def pair(context: str, response: str, **more: Any) -> dict[str, Any]:
@@ -303,9 +298,7 @@ def test_vectors_go_through_the_head_that_is_kept(train: Train, tmp_path: Path, 
     found = {}
     for name, more in (("bare", []), ("headed", ["--head", "shared"])):
         command = [scripts / "dial-embed", "-q", "--no-normalize", "--model", tmp_path / "m", *more]
-        run = subprocess.run(
-            [*command, "--to", "jsonl", tmp_path / "t.jsonl"], capture_output=True, check=True
-        )
+        run = ended(*command, "--to", "jsonl", tmp_path / "t.jsonl")
         found[name] = np.array(json.loads(run.stdout)["embedding"])
     tensors = load_file(tmp_path / "m/head.safetensors")
     first, last = (tensors[f"shared.{i}.weight"].numpy() for i in (0, 2))

@@ -34,11 +34,6 @@ NO_MASK = np.zeros((8, 8), bool)
 UTTERANCES = [{"text": f"{a} {b}", "template": f"{a} {{X}}"} for a, b in ("ab", "cd", "ef", "gh")]
 
 
-@pytest.fixture(scope="module")
-def encoder() -> Encoder:
-    return letters_encoder()
-
-
 def drawn(objective: Objective[Any], numbers: Callable[[Batch], int]) -> tuple[Batch, torch.Tensor]:
     """Return a batch of all pairs, and rows as they might leave the encoder."""
     batch = objective.collate(np.arange(4), step=0)

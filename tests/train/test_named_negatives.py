@@ -27,11 +27,6 @@ from dialtools.train.objectives.siamese import Siamese
 RUN = shlex.split("--batch-size 16 --max-steps 6 --lr 1e-3")
 
 
-@pytest.fixture(scope="module")
-def encoder() -> Encoder:
-    return letters_encoder()
-
-
 def pair(context: str, response: str, *negatives: str, **more: Any) -> dict[str, Any]:
     """A pair of a dialogue of its own."""
     fields = {"context": [context], "response": response, "dialogue_id": context}

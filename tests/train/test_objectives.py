@@ -49,11 +49,6 @@ from dialtools.train.objectives.template import Templates
 USER, SYSTEM = "user", "system"
 
 
-@pytest.fixture(scope="module")
-def encoder() -> Encoder:
-    return letters_encoder()
-
-
 def pair(context: str, response: str, dialogue: str = "d", turn: int = 1, **more: Any) -> dict:
     """A record whose context is turns divided by bars, spoken in turn."""
     turns = context.split(" | ")

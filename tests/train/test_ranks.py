@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from at_work import logged, until
+from at_work import ended, logged, until
 from pair_corpus import SMALL, Train, as_lines, pair_records, steps
 from safetensors.torch import load_file
 
@@ -232,10 +232,7 @@ def test_under_torchrun_it_is_the_same(train: Train, environment, samples, tmp_p
     few = ("--max-steps", "3")
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     run = [ROOT / "bin" / "dial-train", *SMALL, *RUN, *few, "-o", tmp_path / "two", samples]
-    done = subprocess.run(
-        [sys.executable, *torchrun, *run], env=environment, capture_output=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr.decode()
+    done = ended(sys.executable, *torchrun, *run, env=environment, timeout=300)
     assert done.stdout.decode().split() == [str(tmp_path / "two")], "one process prints"
     train(*RUN, *few, "-o", tmp_path / "one", samples)
     same(tmp_path / "one", tmp_path / "two")

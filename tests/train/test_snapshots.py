@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from at_work import ended
 from pair_corpus import Train, weights
 
 from dialtools.streams.job_files import add_piece
@@ -54,9 +55,7 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def curve(scripts: Path, environment: dict[str, str]) -> Curve:
     def run(*arguments: object, task: str = "curve", code: int = 0) -> subprocess.CompletedProcess:
         line = [str(scripts / "dial-eval"), task, *map(str, arguments)]
-        done = subprocess.run(line, capture_output=True, text=True, env=environment, timeout=900)
-        assert done.returncode == code, done.stderr
-        return done
+        return ended(*line, code=code, text=True, env=environment, timeout=900)
 
     return run
 
@@ -114,7 +113,7 @@ def test_a_point_has_the_scores_of_its_snapshots_embedding_files(
         snapshot = model / "snapshots" / "step-000010"
         line = [scripts / "dial-embed", "--model", snapshot, file]
         line += ["-o", tmp_path / f"{name}.parquet"]
-        subprocess.run(line, check=True, capture_output=True, env=environment)
+        ended(*line, env=environment)
     apart = curve(*TASK, "--json", tmp_path / "labelled.parquet", task="intent").stdout
     apart += curve("--candidates", 40, "--json", tmp_path / "pairs.parquet", task="select").stdout
     expected = {

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles.slow_tokens import assemble
 from pair_corpus import as_lines
-from train_parts import letters_encoder, stored
+from train_parts import stored
 
 from dialtools.chance import share
 from dialtools.corpora.fields import MOST_TURNS
@@ -83,11 +83,6 @@ ROWS = [
         "turn": 4,
     },
 ]
-
-
-@pytest.fixture(scope="module")
-def encoder() -> Encoder:
-    return letters_encoder()
 
 
 def told(store: Store) -> list[dict]:

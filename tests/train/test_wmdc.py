@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import random
-import subprocess
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from at_work import ended
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import slow_losses
@@ -299,9 +299,7 @@ def test_pairs_piped_into_wmdc_need_no_other_flag(
     (tmp_path / "corpus.jsonl").write_bytes(as_lines(corpus))
     pairs = f"{scripts}/dial-pairs --window 1,2,3 corpus.jsonl"
     line = f"{pairs} | {scripts}/dial-train --method wmdc --max-steps 3"
-    shell = ["bash", "-o", "pipefail", "-c", line]
-    done = subprocess.run(shell, cwd=tmp_path, capture_output=True, env=environment, timeout=900)
-    assert done.returncode == 0, done.stderr.decode()
+    ended("bash", "-o", "pipefail", "-c", line, cwd=tmp_path, env=environment, timeout=900)
     told = json.loads((tmp_path / "model" / "dialtools.json").read_text())["options"]
     assert (told["loss"], told["head"]) == ("info-nce", "window-linear"), (
         "a fresh encoder changes the rates, not the method"

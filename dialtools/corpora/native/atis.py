@@ -17,9 +17,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.native.files import Files, split_of_name
+from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.iob import spans_of
-from dialtools.corpora.native.raw import Raw, Unexpected, field, slot, utterance
+from dialtools.corpora.native.raw import Raw, Unexpected, field, numbered, one_file, slot, utterance
 
 JSON, TAGGED = ("train.json", "test.json", "atis*.json"), "*.w-intent.iob"
 WHOLE, PARTS = "atis.train.w-intent.iob", ("atis-2.train.w-intent.iob", "atis-2.dev.w-intent.iob")
@@ -36,18 +36,13 @@ def raw(files: Files) -> Iterator[Raw]:
         if is_cut and name.endswith(WHOLE):
             continue
         tagged = TAGGED if name.endswith(TAGGED[1:]) else None
-        with files.one_of_many():
-            found = files.lines(name) if tagged else enumerate(_examples(files, name), 1)
-            yield from (
-                Raw(files.where(name, n), split_of_name(name), each, tagged) for n, each in found
-            )
+        with one_file(files, name):
+            found = files.lines(name) if tagged else enumerate(_examples(files.json(name)), 1)
+            yield from numbered(files, name, found, tagged)
 
 
-def _examples(files: Files, name: str) -> list[Any]:
-    try:
-        return field(field(files.json(name), "rasa_nlu_data", dict), "common_examples", list)
-    except Unexpected as error:
-        files.fail(name, str(error))
+def _examples(content: Any) -> list[Any]:
+    return field(field(content, "rasa_nlu_data", dict), "common_examples", list)
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -4,17 +4,14 @@ The files are ubuntu_{train,dev,test}_subtask_1.json, lists of dialogues.
 https://ibm.github.io/dstc-noesis/public/datasets.html, Apache-2.0 code, logs in the public domain.
 Published: 100,000 / 5,000 / 1,000 dialogues. The true response is among the candidates; those of
 the test set stand in ubuntu_responses_subtask_1.tsv beside it (id of the example, id of the
-candidate, text). The first to speak, who asks, is the user. Holds the text of a file and one
-dialogue.
+candidate, text). The first to speak, who asks, is the user. Holds a few dialogues: the
+training file has 10 million candidates.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
-
-import orjson
 
 from dialtools.corpora.native.files import Files, split_of_name
 from dialtools.corpora.native.raw import Raw, Unexpected, each_file, field, known, stated, turn
@@ -29,8 +26,8 @@ def raw(files: Files, name: str) -> Iterator[Raw]:
     """Yield the dialogues of each split; `more` is the response where another file tells it."""
     split = split_of_name(name)
     answers = _answers(files, name) if split == "test" else {}
-    for number, item in enumerate(_items(files, name), 1):
-        answer = answers.get(str(item.get("example-id"))) if isinstance(item, dict) else None
+    for number, item in files.json_records(name):
+        answer = answers.get(str(item.get("example-id")))
         yield Raw(files.where(name, number), split, item, answer)
 
 
@@ -41,35 +38,6 @@ def _answers(files: Files, name: str) -> dict[str, str]:
         return {}
     rows = (line.split("\t") for _, line in files.lines(answers_file))
     return {row[0]: row[-1] for row in rows if len(row) == 3}
-
-
-def _items(files: Files, name: str) -> Iterator[Any]:
-    """Yield the items of a JSON list one by one: the training file has 10 million candidates."""
-    try:
-        text = files.read(name).decode("utf-8")
-    except UnicodeDecodeError as error:
-        files.fail(name, f"invalid UTF-8 at byte {error.start + 1}")
-    decoder, at = json.JSONDecoder(), _next(text, 0)
-    if text[at : at + 1] != "[":
-        files.fail(name, "expected a list of dialogues")
-    at = _next(text, at + 1)
-    try:
-        while text[at : at + 1] != "]":
-            _, end = decoder.raw_decode(text, at)
-            item, at = text[at:end], _next(text, end)
-            if text[at : at + 1] not in (",", "]"):
-                raise ValueError(f"expected , or ] at character {at + 1}")
-            yield orjson.loads(item)
-            at = _next(text, at + 1) if text[at] == "," else at
-    except (ValueError, RecursionError) as error:
-        files.fail(name, f"not JSON: {error}")
-
-
-def _next(text: str, at: int) -> int:
-    """Return the place of the next character that is no blank."""
-    while at < len(text) and text[at].isspace():
-        at += 1
-    return at
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from dialtools.streams.bytesio import (
     own_name,
     place_of_archive,
 )
-from dialtools.streams.chunks import decode
+from dialtools.streams.chunks import Numbered, chunks_of, decode, records
 from dialtools.streams.formats import is_archive
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.scraps import temporary_folder
@@ -295,17 +295,14 @@ class Files:
             if line.strip() and (text := decode(line, Where(shown, number), self.policy, "\r")):
                 yield number, text
 
-    def json_lines(self, name: str) -> Iterator[tuple[int, Any]]:
-        """Yield number and content of the lines of a JSON Lines file.
+    def json_records(self, name: str) -> Numbered:
+        """Yield number and content of the records of a file, a list or one a line; holds a chunk.
 
-        Those that are no JSON go to the policy.
+        What is no record goes to the policy.
         """
-        for number, line in self.lines(name):
-            try:
-                yield number, exact.loads(line.encode())
-            except orjson.JSONDecodeError as error:
-                reason = f"not JSON: {str(error).split(': line')[0]}"
-                self.policy.reject(self.where(name, number), reason, line.encode())
+        with self._opened(name) as stream:
+            for chunk in chunks_of(stream, self.shown(name), "jsonl", policy=self.policy):
+                yield from records(chunk, self.policy)
 
     def rows(
         self, name: str, delimiter: str = ",", *, quoted: bool = True

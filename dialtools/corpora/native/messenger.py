@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, Unexpected, field
+from dialtools.corpora.native.raw import Raw, field, one_file
 from dialtools.corpora.native.talk import NOTICES, Talk, known_text
 
 PARTS = "message_*.json"
@@ -45,9 +45,10 @@ def raw(files: Files) -> Iterator[Raw]:
         messages: list[dict[str, Any]] = []
         latest = None
         for name in sorted(names, key=_number, reverse=True):
-            with files.one_of_many():
+            with one_file(files, name):
                 content = files.json(name)
-                messages += _messages(files, name, content)
+                own = field(content, "messages", list)
+                messages += own if THREAD in content else own[::-1]
                 latest = Raw(files.where(name, 1), None, content, more=messages)
         if latest:
             yield latest
@@ -65,14 +66,6 @@ def _chat(name: str) -> PurePosixPath:
     """Return what the files of a chat have in common: their folder, if it is of several."""
     path = PurePosixPath(name)
     return path.parent if path.match(PARTS) else path
-
-
-def _messages(files: Files, name: str, content: Any) -> list[Any]:
-    try:
-        messages = field(content, "messages", list)
-        return messages if THREAD in content else messages[::-1]
-    except Unexpected as error:
-        files.fail(name, str(error))
 
 
 def _number(name: str) -> int:

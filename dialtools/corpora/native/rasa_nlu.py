@@ -11,8 +11,8 @@ from typing import Any
 
 from dialtools.corpora.fields import json_kind
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.rasa_yaml import listed, parts, unmarked
-from dialtools.corpora.native.raw import Raw, Unexpected, field, utterance
+from dialtools.corpora.native.rasa_yaml import listed, needed_parts, unmarked
+from dialtools.corpora.native.raw import Raw, Unexpected, field, one_file, utterance
 
 KEY = "nlu"
 
@@ -23,21 +23,11 @@ def raw(files: Files) -> Iterator[Raw]:
     Raises:
         DataError: if a file has another layout.
     """
-    found = False
-    for name, content in parts(files, KEY):
-        found = True
-        with files.one_of_many():
-            for number, (intent, text) in enumerate(_every(files, name, content), 1):
+    for name, content in needed_parts(files, KEY):
+        with one_file(files, name):
+            every = [each for item in listed(content[KEY], KEY) for each in _examples(item)]
+            for number, (intent, text) in enumerate(every, 1):
                 yield Raw(files.where(name, number), split_of_name(name), text, intent)
-    if not found:
-        files.fail(files.names()[0], f"no file has {KEY}:")
-
-
-def _every(files: Files, name: str, content: dict[str, Any]) -> list[tuple[str, str]]:
-    try:
-        return [each for item in listed(content[KEY], KEY) for each in _examples(item)]
-    except Unexpected as error:
-        files.fail(name, str(error))
 
 
 def _examples(item: Any) -> Iterator[tuple[str, str]]:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.rasa_yaml import YAML, listed, parts, unmarked
-from dialtools.corpora.native.raw import Raw, Unexpected, field
+from dialtools.corpora.native.rasa_yaml import listed, needed_parts, parts, unmarked
+from dialtools.corpora.native.raw import Raw, field, one_file
 from dialtools.corpora.native.talk import Talk, objects
 
 NAMES = {"stories": "story", "rules": "rule"}
@@ -31,25 +31,15 @@ def raw(files: Files) -> Iterator[Raw]:
     if not files.single:
         for _, content in parts(files, DOMAIN):
             texts |= _responses(content[DOMAIN])
-    found = False
-    for name, content in parts(files, *NAMES):
-        found = True
-        with files.one_of_many():
-            for number, (called, story) in enumerate(_stories(files, name, content), 1):
+    for name, content in needed_parts(files, *NAMES):
+        with one_file(files, name):
+            stories = [
+                (called, story)
+                for key, called in NAMES.items()
+                for story in objects(listed(content.get(key), key), key)
+            ]
+            for number, (called, story) in enumerate(stories, 1):
                 yield Raw(files.where(name, number), split_of_name(name), story, (called, texts))
-    if not found:
-        files.fail(files.names(*YAML)[0], "no file has stories: or rules:")
-
-
-def _stories(files: Files, name: str, content: dict[str, Any]) -> list[tuple[str, Any]]:
-    try:
-        return [
-            (called, story)
-            for key, called in NAMES.items()
-            for story in objects(listed(content.get(key), key), key)
-        ]
-    except Unexpected as error:
-        files.fail(name, str(error))
 
 
 def _responses(responses: Any) -> dict[str, str]:

@@ -48,6 +48,19 @@ def parts(files: Files, *keys: str) -> Iterator[tuple[str, dict[str, Any]]]:
                     files.fail(name, f"expected {' or '.join(keys)}, found {found[:80]}")
 
 
+def needed_parts(files: Files, *keys: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the same of a corpus that has such a file.
+
+    Raises:
+        DataError: as `parts`, and if no file has one of the keys.
+    """
+    found = None
+    for found in parts(files, *keys):
+        yield found
+    if not found:
+        files.fail(files.names(*YAML)[0], f"no file has {': or '.join(keys)}:")
+
+
 def _loaded(files: Files, name: str, content: bytes) -> Any:
     """Return what a file holds; scalars are strings."""
     try:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial, wraps
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -35,6 +36,7 @@ class Raw(NamedTuple):
 
 
 ReadFile = Callable[[Files, str], Iterator[Raw]]
+ReadNumbered = Callable[[str], Iterable[tuple[int, Any]]]
 
 
 class Unexpected(ValueError):
@@ -89,6 +91,19 @@ def known(table: dict[str, str], value: Any, name: str) -> str:
     return table[value]
 
 
+@contextmanager
+def one_file(files: Files, name: str) -> Generator[None]:
+    """Read one of the files in this block: under --on-error skip a broken one is left out.
+
+    What is of another layout there is the fault of the file, and not of a record.
+    """
+    with files.one_of_many():
+        try:
+            yield
+        except Unexpected as error:
+            files.fail(name, str(error))
+
+
 def each_file(*patterns: str) -> Callable[[ReadFile], Callable[[Files], Iterator[Raw]]]:
     """Make a reader of one file, by its name, one of every file whose name ends like a pattern."""
 
@@ -96,7 +111,7 @@ def each_file(*patterns: str) -> Callable[[ReadFile], Callable[[Files], Iterator
         @wraps(read)
         def raw(files: Files) -> Iterator[Raw]:
             for name in files.needed(*patterns):
-                with files.one_of_many():
+                with one_file(files, name):
                     yield from read(files, name)
 
         return raw
@@ -109,40 +124,39 @@ def items(files: Files, *patterns: str, what: str = "dialogues") -> Iterator[Raw
 
     The split is that of the file's name.
     """
-    for name in files.needed(*patterns):
-        yield from items_of(files, name, what=what)
-
-
-def items_of(files: Files, name: str, *, what: str = "dialogues") -> Iterator[Raw]:
-    """Yield the items of one JSON file, by its name."""
-    with files.one_of_many():
-        content = files.json(name)
-        if not isinstance(content, list):
-            files.fail(name, f"expected a list of {what}, found {json_kind(content)}")
-        yield from (
-            Raw(files.where(name, n), split_of_name(name), item)
-            for n, item in enumerate(content, 1)
-        )
+    return _of_each(files, patterns, partial(json_items, files, what=what))
 
 
 def lines(files: Files, *patterns: str) -> Iterator[Raw]:
     """Yield the records of JSON Lines files; the split is of the file's name."""
-    for name in files.needed(*patterns):
-        with files.one_of_many():
-            yield from (
-                Raw(files.where(name, n), split_of_name(name), item)
-                for n, item in files.json_lines(name)
-            )
+    return _of_each(files, patterns, files.json_records)
 
 
 def text_lines(files: Files, *patterns: str) -> Iterator[Raw]:
     """Yield the lines of text files that are not empty; the split is of the file's name."""
+    return _of_each(files, patterns, files.lines)
+
+
+def _of_each(files: Files, patterns: Sequence[str], read: ReadNumbered) -> Iterator[Raw]:
     for name in files.needed(*patterns):
-        with files.one_of_many():
-            yield from (
-                Raw(files.where(name, n), split_of_name(name), line)
-                for n, line in files.lines(name)
-            )
+        with one_file(files, name):
+            yield from numbered(files, name, read(name))
+
+
+def numbered(
+    files: Files, name: str, found: Iterable[tuple[int, Any]], more: Any = None
+) -> Iterator[Raw]:
+    """Return what is found in a file, each by its number; the split is that of the file's name."""
+    split = split_of_name(name)
+    return (Raw(files.where(name, number), split, item, more) for number, item in found)
+
+
+def json_items(files: Files, name: str, *, what: str = "dialogues") -> Iterator[tuple[int, Any]]:
+    """Return the items of one JSON file, by its name, numbered from 1."""
+    content = files.json(name)
+    if not isinstance(content, list):
+        raise Unexpected(f"expected a list of {what}, found {json_kind(content)}")
+    return enumerate(content, 1)
 
 
 def turn(
@@ -213,7 +227,7 @@ def table(
         header: the columns of files that have no header: whose first row is none of these names.
     """
     for name in files.needed(*patterns):
-        with files.one_of_many():
+        with one_file(files, name):
             rows = files.rows(name, delimiter, quoted=quoted)
             yield from _below(rows, files, name, header)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from dialtools.corpora.fields import json_kind
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.raw import Raw, field, slot, utterance
+from dialtools.corpora.native.raw import Raw, Unexpected, field, one_file, slot, utterance
 
 TRAIN = re.compile(r"(.*train_[A-Za-z]+)\.json")
 
@@ -32,17 +32,17 @@ def raw(files: Files) -> Iterator[Raw]:
         part = TRAIN.fullmatch(name)
         if part and f"{part[1]}_full.json" in names:
             continue
-        with files.one_of_many():
-            rows = ((intent, row) for intent, rows in _intents(files, name) for row in rows)
+        with one_file(files, name):
+            content = files.json(name, encoding="latin-1")
+            rows = ((intent, row) for intent, rows in _intents(content) for row in rows)
             for number, (intent, row) in enumerate(rows, 1):
                 yield Raw(files.where(name, number), split_of_name(name), row, intent)
 
 
-def _intents(files: Files, name: str) -> Iterable[tuple[str, list[Any]]]:
-    content = files.json(name, encoding="latin-1")
+def _intents(content: Any) -> Iterable[tuple[str, list[Any]]]:
     if isinstance(content, dict) and all(isinstance(rows, list) for rows in content.values()):
         return content.items()
-    files.fail(name, f"expected an object of an intent's utterances, found {json_kind(content)}")
+    raise Unexpected(f"expected an object of an intent's utterances, found {json_kind(content)}")
 
 
 def record(raw: Raw) -> dict[str, Any]:

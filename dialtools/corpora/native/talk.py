@@ -14,7 +14,7 @@ from dialtools.corpora.catalog import JSON_FILES
 from dialtools.corpora.dialogues import WITHOUT_TEXT
 from dialtools.corpora.fields import BadRecord, json_kind
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import BAD, LEFT_OUT, Bad, Raw, Unexpected, lines, stated
+from dialtools.corpora.native.raw import BAD, LEFT_OUT, Bad, Raw, Unexpected, numbered, stated
 from dialtools.errors import DataError
 from dialtools.streams import exact
 
@@ -86,7 +86,7 @@ def documents(files: Files, *patterns: str, within: str = "") -> Iterator[Raw]:
             except DataError:
                 if not _is_of_lines(files, name):
                     raise
-                yield from lines(files, name)
+                yield from numbered(files, name, files.json_records(name))
                 continue
             if isinstance(content, dict) and isinstance(content.get(within), list):
                 content = content[within]

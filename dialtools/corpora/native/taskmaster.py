@@ -21,8 +21,10 @@ from dialtools.corpora.native.raw import (
     Unexpected,
     dialogue,
     field,
-    items_of,
+    json_items,
     known,
+    numbered,
+    one_file,
     slot,
     turn,
 )
@@ -45,9 +47,10 @@ def raw(files: Files) -> Iterator[Raw]:
         if path.parent.name == "ontology":  # it has files of the same names
             continue
         domain = path.stem if path.stem in SECOND else None
-        for each in items_of(files, name):
-            known_by = each.value.get("conversation_id") if isinstance(each.value, dict) else None
-            yield each._replace(split=splits.get(str(known_by)), more=domain)
+        with one_file(files, name):
+            for each in numbered(files, name, json_items(files, name), domain):
+                named = each.value.get("conversation_id") if isinstance(each.value, dict) else None
+                yield each._replace(split=splits.get(str(named)))
 
 
 def _splits(files: Files) -> dict[str, str | None]:

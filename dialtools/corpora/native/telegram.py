@@ -20,11 +20,7 @@ LISTS = ("chats", "left_chats")
 @each_file("result.json")
 def raw(files: Files, name: str) -> Iterator[Raw]:
     """Yield the chats."""
-    content = files.json(name)
-    try:
-        chats = _chats(content)
-    except Unexpected as error:
-        files.fail(name, str(error))
+    chats = _chats(files.json(name))
     yield from (Raw(files.where(name, n), None, chat) for n, chat in enumerate(chats, 1))
 
 
