@@ -52,4 +52,12 @@ def _first(array: Any) -> Carried:
 
 def scalars(values: Iterable[Any]) -> list[Any]:
     """Return values as a table takes them."""
-    return [value.scalar if isinstance(value, Carried) else value for value in values]
+    return [_scalar(value) for value in values]
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, list):
+        return scalars(value)
+    if isinstance(value, dict):
+        return {name: _scalar(part) for name, part in value.items()}
+    return value.scalar if isinstance(value, Carried) else value
