@@ -6,7 +6,7 @@ A light module: who meets such a value needs no pyarrow.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 
 class Carried:
@@ -57,7 +57,8 @@ def scalars(values: Iterable[Any]) -> list[Any]:
 
 def _scalar(value: Any) -> Any:
     if isinstance(value, list):
-        return scalars(value)
+        return scalars(cast("list[Any]", value))
     if isinstance(value, dict):
-        return {name: _scalar(part) for name, part in value.items()}
+        parts = cast("dict[str, Any]", value)
+        return {name: _scalar(part) for name, part in parts.items()}
     return value.scalar if isinstance(value, Carried) else value

@@ -216,6 +216,26 @@ def test_numbers_of_a_column_with_gaps_are_ids_and_names(tmp_path: Path, scripts
 
 
 @pytest.mark.parametrize("flags", [(), ("--unsorted",)])
+def test_a_folder_of_parts_is_one_table_wherever_they_end(
+    tmp_path: Path, scripts: Path, flags: tuple[str, ...]
+):
+    whole = pa.table({"dialogue_id": list("aaabbc"), "text": list("uvwxyz"), "n": range(6)})
+    pq.write_table(whole, tmp_path / "whole.parquet")
+    folder = tmp_path / "log"
+    (folder / "b").mkdir(parents=True)
+    for name, first, size in (("a", 0, 2), ("b/b", 2, 0), ("b/c", 2, 2), ("c", 4, 2)):
+        pq.write_table(whole.slice(first, size), folder / f"{name}.parquet")
+    ask = ("--order-column", "n", *flags)
+    told = run(scripts, *ask, tmp_path / "whole.parquet")
+    assert run(scripts, *ask, folder).stdout == told.stdout and told.stdout.count(b"\n") == 3
+    pq.write_table(whole.slice(0, 1), folder / "d.parquet")
+    if not flags:
+        refused = run(scripts, *ask, folder, status=1).stderr.decode()
+        assert f"{folder}:7: dialogue 'a' goes on after another began" in refused
+        assert "naming the files of the folder reads each by itself" in refused
+
+
+@pytest.mark.parametrize("flags", [(), ("--unsorted",)])
 def test_a_table_tells_speakers_and_domain_by_the_names_that_records_have(
     tmp_path: Path, scripts: Path, flags: tuple[str, ...]
 ):
