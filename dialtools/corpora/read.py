@@ -239,7 +239,7 @@ def dialogue_records(
     read = _read(chunk, policy, logs)
     for number, record in read:
         try:
-            yield from [(number, part) for part in shape(record, nulls=not chunk.columnar)]
+            yield from [(number, part) for part in shape(record)]
         except BadRecord as error:
             _reject(policy, chunk, number, error, record)
 
