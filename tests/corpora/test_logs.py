@@ -275,6 +275,14 @@ def test_what_excel_saves_is_read(
     )
 
 
+def test_columns_of_one_name_are_all_carried_along(tmp_path: Path, scripts: Path):
+    header, row = "dialogue_id,text,note,note_2,note,note,,", "1,a,w,x,y,z,,"
+    (tmp_path / "log.csv").write_text(f"{header}\n{row}\n")
+    (turn,) = json_lines(run(scripts, "--kind", "utterance", tmp_path / "log.csv").stdout.decode())
+    notes = {"note": "w", "note_2": "x", "note_3": "y", "note_4": "z"}
+    assert turn == {"dialogue_id": "1", "turn": 0, "text": "a", **notes, "": ""}
+
+
 def test_two_texts_a_row_are_read_so_too_and_other_formats_are_not(tmp_path: Path, scripts: Path):
     faq, chats = tmp_path / "faq.csv", tmp_path / "chats.jsonl"
     faq.write_bytes("question|answer\r\ncafé?|oui\r\n".encode("cp1252"))
