@@ -203,6 +203,18 @@ def test_times_in_nanoseconds_numbers_as_names_and_other_columns_travel_along(
     }
 
 
+def test_an_utterance_without_a_text_is_left_out_of_a_table_as_of_lines(
+    tmp_path: Path, scripts: Path
+):
+    rows = [{"id": "a", "text": "yes"}, {"id": "b", "text": None}, {"id": "c", "text": " "}]
+    told = [
+        run(scripts, "--kind", "self", written(tmp_path, kind, rows))
+        for kind in ("jsonl", "parquet", "arrow")
+    ]
+    assert {done.stdout for done in told} == {told[0].stdout} and told[0].stdout.count(b"\n") == 1
+    assert all(b"dropped 2 turns without text" in done.stderr for done in told)
+
+
 def test_numbers_of_a_column_with_gaps_are_ids_and_names(tmp_path: Path, scripts: Path):
     pq.write_table(
         pa.table({"dialogue_id": [1.0, 1.0, None], "text": ["a", "b", "c"], "who": [0, 1, 1]}),
