@@ -116,8 +116,7 @@ def table_chunks(
     columns = Columns.named_by(logs)
     logs.check_order(name)
     rows = _turns(_rows(path, kind, columns, logs, policy), name, columns, policy, tally, keep=keep)
-    by_itself = BY_ITSELF if is_in_parts(path) else ""
-    rows = by_dialogue(rows) if logs.unsorted else _together(rows, name, columns, by_itself)
+    rows = by_dialogue(rows) if logs.unsorted else _together(rows, path, columns)
 
     first = 1
     turns = 0
@@ -222,12 +221,8 @@ def _first(row: Mapping[str, Any], columns: Sequence[str]) -> str | None:
     return next((column for column in columns if called(row.get(column))), None)
 
 
-def _together(rows: Iterator[Row], name: str, columns: Columns, others: str) -> Iterator[Row]:
-    """Pass rows on; refuse those of a dialogue that another has interrupted.
-
-    Args:
-        others: what else may be done than to gather them.
-    """
+def _together(rows: Iterator[Row], path: str, columns: Columns) -> Iterator[Row]:
+    """Pass rows on; refuse those of a dialogue that another has interrupted."""
     ended: set[int] = set()
     current: str | None = None
     for row in rows:
@@ -237,8 +232,8 @@ def _together(rows: Iterator[Row], name: str, columns: Columns, others: str) -> 
             if hash(row.dialogue) in ended:
                 raise DataError(
                     f"dialogue {row.dialogue!r} goes on after another began",
-                    where=Where(name, row.line),
-                    hint=_gathered(columns) + others,
+                    where=Where(display_name(path), row.line),
+                    hint=_gathered(columns) + (BY_ITSELF if is_in_parts(path) else ""),
                 )
             current = row.dialogue
         yield row
