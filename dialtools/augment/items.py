@@ -138,7 +138,7 @@ def _turn(turn: Any, text: str, number: int) -> Turn:
     text = next(turn[name] for name in TURN_TEXTS if name in turn) or ""
     if turn.get("slots") is not None:
         spans = slots(turn["slots"], text, f"turns[{number}].slots")
-    rest = {name: value for name, value in turn.items() if name not in (*TURN_TEXTS, "slots")}
+    rest = {k: v for k, v in turn.items() if v is not None and k not in (*TURN_TEXTS, "slots")}
     return Turn(text, spans, rest)
 
 

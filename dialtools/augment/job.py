@@ -17,6 +17,7 @@ from dialtools.augment.options import AugmentOptions
 from dialtools.augment.tagger import Marked, marked_by, tagger
 from dialtools.augment.templates import Template, template
 from dialtools.chance import stable_hash
+from dialtools.corpora.fields import as_text, is_known
 from dialtools.errors import DataError
 from dialtools.streams.full import scratch_file
 from dialtools.streams.policy import Policy
@@ -114,7 +115,8 @@ class Augment:
             )
 
     def _trains(self, item: Item) -> bool:
-        return (item.fields.get("split") or self.options.train_split) == self.options.train_split
+        split = item.fields.get("split")
+        return not is_known(split) or as_text(split) == self.options.train_split
 
     def _records(self, item: Item) -> Iterator[dict[str, Any]]:
         """Yield a record with its templates, and those made from it."""

@@ -184,7 +184,7 @@ RECORDS: dict[str, RecordKind] = {
             "cluster": Field("number", "0 is the largest; -1 is noise", required=True),
             "distance": Field("number", "cosine distance to the centroid; noise has none"),
             "probability": Field("number", "how surely it is in it (hdbscan)"),
-            "row": Field("number", "its place in the input, from 0, where it has no id"),
+            "row": Field("number", "its place in the input, from 0, unless all have an id"),
             "id": Field("text", "its name; with --keep, any other fields of the input"),
             "dialogue_id": Field("text", "the dialogue that it is of"),
             "turn": Field("number", "its place in that dialogue, from 0"),

@@ -16,7 +16,7 @@ from dialtools.cluster.methods import Clusters, find
 from dialtools.cluster.options import DriftOptions
 from dialtools.cluster.rows import Rows, read_rows
 from dialtools.cluster.summary import DIGITS, cluster_facts
-from dialtools.corpora.splits import numbered
+from dialtools.corpora.splits import numbered_by_name
 from dialtools.errors import DataError
 from dialtools.metrics import CORRECTIONS
 from dialtools.metrics.two_samples import Energy, difference, energy_test, exact_p
@@ -214,5 +214,5 @@ def _groups(old: Rows, new: Rows) -> np.ndarray | None:
     names = [rows.columns.get(GROUP) for rows in (old, new)]
     if not names[0] or not names[1]:
         return None
-    of_old, of_new = (np.asarray(numbered(listed or ())) for listed in names)
+    of_old, of_new = (np.asarray(numbered_by_name(listed or ())) for listed in names)
     return np.concatenate([of_old, of_new + of_old.max() + 1])

@@ -17,6 +17,7 @@ from dialtools.cluster.summary import DIGITS, summary
 from dialtools.errors import DataError
 from dialtools.shown import first_line
 from dialtools.streams.carried import scalars
+from dialtools.streams.schemas import NO_COLUMN, column_of
 from dialtools.streams.sinks import json_lines
 from dialtools.streams.tally import anew, counted
 
@@ -67,9 +68,9 @@ class Clustering:
             )
             return json_lines(records)
         try:
-            table = {name: scalars(values) for name, values in columns.items()}
+            table = {name: column_of(scalars(values)) for name, values in columns.items()}
             return iter([pa.RecordBatch.from_pydict(table)])
-        except (pa.ArrowException, OverflowError, TypeError) as error:
+        except NO_COLUMN as error:
             message = f"its columns do not fit one table: {first_line(error)}"
             raise DataError(message, hint="--to jsonl, or --keep fewer") from None
 

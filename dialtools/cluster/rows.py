@@ -10,8 +10,8 @@ import numpy as np
 
 from dialtools.cluster.options import RowOptions
 from dialtools.corpora import fields
-from dialtools.corpora.fields import BETWEEN_TURNS, shown_text
-from dialtools.corpora.splits import numbered
+from dialtools.corpora.fields import BETWEEN_TURNS, is_known, shown_text
+from dialtools.corpora.splits import numbered_by_name
 from dialtools.errors import DataError
 from dialtools.metrics.space import unit
 from dialtools.roles import is_user
@@ -45,11 +45,12 @@ class Rows:
 
     @property
     def ids(self) -> list[Any]:
-        """What tells each row: its `id`, else its number from 0."""
-        return self.columns.get("id") or list(range(len(self)))
+        """What tells each row: its `id`, or its number from 0 unless all have one."""
+        ids = self.columns.get("id", [None])
+        return ids if all(map(is_known, ids)) else list(range(len(self)))
 
     def kept(self, keep: Sequence[str], default: Sequence[str]) -> dict[str, list[Any]]:
-        """Return the columns to carry along; the number of each row if none tells which it is.
+        """Return the columns to carry along; the number of each row unless ids tell which it is.
 
         Args:
             keep: names, `all` or `none`; of the default ones those there are.
@@ -59,7 +60,8 @@ class Rows:
         """
         names = Embeddings({}, self.columns, name=self.name).kept(keep, default)
         chosen = {name: self.columns[name] for name in names}
-        return chosen if "id" in chosen else {ROW: list(range(len(self))), **chosen}
+        ids = self.ids
+        return chosen if chosen.get("id") is ids else {ROW: list(range(len(self))), **chosen}
 
 
 def read_rows(paths: Sequence[str], options: RowOptions) -> Rows:
@@ -99,7 +101,7 @@ def _of_dialogues(rows: Rows, source: Embeddings, options: RowOptions) -> Rows:
     """Return a row for each dialogue: the mean of its first user turns."""
     turns_of: dict[int, list[int]] = {}
     users = [speaker if isinstance(speaker, str) else None for speaker in source.column("speaker")]
-    for row, dialogue in enumerate(numbered(source.column("dialogue_id"))):
+    for row, dialogue in enumerate(numbered_by_name(source.column("dialogue_id"))):
         turns = turns_of.setdefault(dialogue, [])
         if is_user(users[row]):
             turns.append(row)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 
 from dialtools.corpora.likely import text_flag
 from dialtools.corpora.options import LogOptions
@@ -87,6 +87,7 @@ def rows(
         if header is None:
             return
         check(header, columns, Where(name, lines.number), hint, likely)
+        header = _apart(header)
         for number, fields in _parsed(lines, delimiter):
             if len(fields) == len(header):
                 yield number, dict(zip(header, fields, strict=True))
@@ -111,6 +112,19 @@ def check(
             raise no_column(column, header, where=where, hint=hint, likely=likely(header))
         if header.count(column) > 1:
             raise DataError(f"{header.count(column)} columns are called {column!r}", where=where)
+
+
+def _apart(header: list[str]) -> list[str]:
+    """Return names of which none stands for two columns: a second `note` is `note_2`.
+
+    Those without a name, at the end of a spreadsheet's rows, are left.
+    """
+    names: list[str] = []
+    for name in header:
+        others = (f"{name}_{n}" for n in count(2))
+        free = (other for other in others if other not in header and other not in names)
+        names.append(next(free) if name and name in names else name)
+    return names
 
 
 class _Lines:

@@ -7,7 +7,6 @@ kind. A field that is null is one that is not there; what a record may lack is i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import date, time
 from typing import Any
 
 from dialtools.shown import listed
@@ -152,7 +151,7 @@ def texts(value: Any, where: str) -> None:
 
 def name(value: Any, where: str) -> None:
     """What something is called by: a text or a number; a column may hold times, or bytes."""
-    if type(value) not in (str, int, float, Carried) and not isinstance(value, date | time):
+    if type(value) not in (str, int, float, Carried):
         refuse(where, "a string", value)
 
 

@@ -20,7 +20,7 @@ from dialtools.streams.bytesio import open_input, own_name, refuse_missing
 from dialtools.streams.chunks import ROWS, Chunk
 from dialtools.streams.formats import DEFAULT, FORMATS, by_suffix, is_archive
 from dialtools.streams.job_files import BESIDE
-from dialtools.streams.parts import unfolded
+from dialtools.streams.parts import is_in_parts, unfolded
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
 
@@ -59,15 +59,20 @@ def corpus_of(path: str, chosen: str | None) -> str | None:
         files.close()
 
 
-def each_file(paths: Sequence[str], chosen: str | None) -> list[str]:
+def each_file(paths: Sequence[str], chosen: str | None, *, whole: bool = False) -> list[str]:
     """Return inputs with the files of a folder of your own in its place, those of splits in order.
 
     A folder that is a corpus, or is read as one by --from, stays.
 
+    Args:
+        whole: so does one of parts, for a reader to whom it matters that they are of one table.
+
     Raises:
         DataError: if an input is not there, or a file in such a folder cannot be read.
     """
-    return [file for path in unfolded(paths) for file in _own_files(path, chosen)]
+    every = (paths or ("-",)) if whole else unfolded(paths)
+    each = ([path] if is_in_parts(path) else _own_files(path, chosen) for path in every)
+    return [file for files in each for file in files]
 
 
 def _own_files(path: str, chosen: str | None) -> list[str]:

@@ -40,6 +40,7 @@ from dialtools.streams.bytesio import display_name
 from dialtools.streams.chunks import Chunk, Numbered, read_chunks, records
 from dialtools.streams.formats import FORMATS, input_format, is_archive
 from dialtools.streams.hints import OF_TURNS
+from dialtools.streams.parts import is_in_parts
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.shards import Shard, Span
 from dialtools.streams.spans import spans, within
@@ -97,7 +98,8 @@ def dialogue_chunks(
         keep: the other columns of a table go along with its turns.
         shard: the part of the inputs that is wanted.
     """
-    for path, span in spans(each_file(paths, format), shard):
+    files = each_file(paths, format, whole=logs.rows_are_turns)
+    for path, span in spans(files, shard):
         with policy.one_of_many(alone=path in (*paths, "-")) as passed:
             lines = partial(read_chunks, [path], prompt=prompt, span=span, policy=policy)
             chunks = _dialogue_chunks(path, span, lines, format, policy, tally, logs, keep=keep)
@@ -115,8 +117,9 @@ def _dialogue_chunks(
     *,
     keep: bool,
 ) -> Iterator[Chunk]:
-    told = logs.rows_are_turns and format is None and Path(path).is_file()
-    corpus = None if told and not is_archive(path) else corpus_of(path, format)
+    told = logs.rows_are_turns and format is None and not is_archive(path)
+    is_table = told and (Path(path).is_file() or is_in_parts(path))
+    corpus = None if is_table else corpus_of(path, format)
     chosen = logs.format_of(path, format) if not corpus else format
     kind = input_format(path, chosen)
     logs.check_format(display_name(path), corpus or kind)
@@ -207,11 +210,13 @@ def dialogues(
         yield from plain_dialogues(chunk, policy)
         return
     shape = Shaper(logs, tally)
+    columns = chunk.data.schema.names if chunk.columnar else ()
+    silent = dict.fromkeys(key for key in TEXT_KEYS if key in columns)  # a row lacks what is null
     read = _read(chunk, policy, logs, DIALOGUE_FIELDS)
     for number, record in read:
         try:
-            alone = utterances and _is_utterance(record)
-            found = _of_one_turn(record) if alone else record
+            told = record if key_of_turns(record) else silent | record
+            found = _of_one_turn(told) if utterances and _is_utterance(told) else record
             if shape.idle and OF_CHATS.isdisjoint(found) and not is_tree(found):
                 talk = dialogue(found)
                 said = talk.spoken()
@@ -236,7 +241,7 @@ def dialogue_records(
     read = _read(chunk, policy, logs)
     for number, record in read:
         try:
-            yield from [(number, part) for part in shape(record, nulls=not chunk.columnar)]
+            yield from [(number, part) for part in shape(record)]
         except BadRecord as error:
             _reject(policy, chunk, number, error, record)
 

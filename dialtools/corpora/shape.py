@@ -73,11 +73,10 @@ class Shaper:
         self.tree = logs.reply_column is not None
         self.idle = not (self.roles or self.dropped or self.gap or self.tree)
 
-    def __call__(self, record: Mapping[str, Any], *, nulls: bool = True) -> Iterator[Session]:
+    def __call__(self, record: Mapping[str, Any]) -> Iterator[Session]:
         """Yield {"id"?, ..., "turns": [{"speaker"?, "text", ...}]}, one a session.
 
-        Args:
-            nulls: keep fields of turns that are null; columns have them where rows have nothing.
+        A field of a turn that is null, as columns have it where rows have nothing, is not there.
 
         Raises:
             BadRecord: naming the field, what was expected and what was found.
@@ -85,8 +84,6 @@ class Shaper:
         tree = is_tree(record)
         key, said = (PROMPT, turns_of_tree(record)) if tree else field_of_turns(record)
         turns, times = self._turns(said, key)
-        if not nulls:
-            turns = [{k: v for k, v in turn.items() if v is not None} for turn in turns]
         identity, asked = naming(record)
         taken = (key, *asked, *((RESPONSE, "speaker") if key == HISTORY else ()))
         rest = {k: v for k, v in record.items() if k not in taken}
@@ -114,7 +111,8 @@ class Shaper:
                 continue
             speaker = self._called(speaker, name, chat)
             known = {} if speaker is None else {"speaker": speaker}
-            kept.append({**known, "text": text, **rest})
+            told = {name: value for name, value in rest.items() if value is not None}
+            kept.append({**known, "text": text, **told})
             if self.gap:
                 times.append(_time(turn, where, self.style))
         return kept, times

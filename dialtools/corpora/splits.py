@@ -11,6 +11,7 @@ from math import ceil
 from typing import Any
 
 from dialtools.chance import share as share_of
+from dialtools.corpora.dialogues import called
 from dialtools.corpora.fields import as_text
 from dialtools.errors import DataError, nearest
 from dialtools.shown import listed, quoted
@@ -74,7 +75,7 @@ def held_out(names: Iterable[Any], share: float, *, seed: int) -> list[bool]:
     Rows of one name stay together, and which they are does not depend on the rows beside. A row
     without a name stands for itself, by its place.
     """
-    own = (f"row {n}" if name is None else as_text(name) for n, name in enumerate(names))
+    own = (called(name) or f"row {n}" for n, name in enumerate(names))
     return [share_of(name, seed=seed) < share for name in own]
 
 
@@ -112,7 +113,12 @@ def numbered(values: Iterable[Any]) -> list[int]:
     ]
 
 
-def group_numbers(values: Sequence[Any]) -> list[int]:
-    """Return the number of each row's group, as `numbered` does; nothing if all differ."""
-    groups = numbered(values)
+def numbered_by_name(names: Iterable[Any]) -> list[int]:
+    """Return a number for each distinct name, as `numbered` does: blanks, say, are none."""
+    return numbered(map(called, names))
+
+
+def group_numbers(names: Sequence[Any]) -> list[int]:
+    """Return the number of each row's group, by its name; nothing if all differ."""
+    groups = numbered_by_name(names)
     return groups if len(set(groups)) < len(groups) else []

@@ -20,6 +20,7 @@ from dialtools.errors import ConfigError, DataError
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.chunks import ROWS, Chunk, read_chunks, records
 from dialtools.streams.formats import FORMATS
+from dialtools.streams.parts import is_in_parts
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
 
@@ -33,6 +34,7 @@ NAME_COLUMNS = (
 IDS = ("message_id", "id")
 ID_COLUMN = "--id-column NAME names its column"
 NO_ID = "no id of the row, which --reply-column needs"
+BY_ITSELF = "; naming the files of the folder reads each by itself"
 LAST = "turns without a place in an order"
 NO_COLUMNS = "--from tsv reads it as a table, as Excel's Unicode text is one"
 
@@ -114,7 +116,7 @@ def table_chunks(
     columns = Columns.named_by(logs)
     logs.check_order(name)
     rows = _turns(_rows(path, kind, columns, logs, policy), name, columns, policy, tally, keep=keep)
-    rows = by_dialogue(rows) if logs.unsorted else _together(rows, name, columns)
+    rows = by_dialogue(rows) if logs.unsorted else _together(rows, path, columns)
 
     first = 1
     turns = 0
@@ -133,7 +135,7 @@ def table_chunks(
 def _rows(
     path: str, kind: str | None, columns: Columns, logs: LogOptions, policy: Policy
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield number and row of a table that has the columns."""
+    """Yield number and row of a table that has the columns; those of a folder's files go on."""
 
     def likely(header: Sequence[str]) -> str | None:
         found = flags(header, logs, in_part=True)
@@ -143,20 +145,22 @@ def _rows(
         named = columns.named
         yield from delimited.rows(path, kind, named, logs, policy, hint=NAME_COLUMNS, likely=likely)
         return
-    checked = False
+    part, before, number = "", 0, 0
     for chunk in read_chunks([path], format=kind, policy=policy):
         if not (chunk.json or chunk.columnar):
             raise ConfigError(
                 f"{chunk.name} is read as {chunk.format}, which has no columns", hint=NO_COLUMNS
             )
         rows = list(records(chunk, policy))
-        if not checked and rows:
+        if rows and chunk.name != part:
+            part, before = chunk.name, number
             known = dict.fromkeys(key for _, row in rows for key in row)
             names = chunk.data.schema.names if chunk.columnar else list(known)
             where = Where(chunk.name, chunk.first)
             delimited.check(names, columns.named, where, NAME_COLUMNS, likely)
-            checked = True
-        yield from rows
+        for place, row in rows:
+            number = before + place
+            yield number, row
 
 
 def _turns(
@@ -217,7 +221,7 @@ def _first(row: Mapping[str, Any], columns: Sequence[str]) -> str | None:
     return next((column for column in columns if called(row.get(column))), None)
 
 
-def _together(rows: Iterator[Row], name: str, columns: Columns) -> Iterator[Row]:
+def _together(rows: Iterator[Row], path: str, columns: Columns) -> Iterator[Row]:
     """Pass rows on; refuse those of a dialogue that another has interrupted."""
     ended: set[int] = set()
     current: str | None = None
@@ -228,8 +232,8 @@ def _together(rows: Iterator[Row], name: str, columns: Columns) -> Iterator[Row]
             if hash(row.dialogue) in ended:
                 raise DataError(
                     f"dialogue {row.dialogue!r} goes on after another began",
-                    where=Where(name, row.line),
-                    hint=_gathered(columns),
+                    where=Where(display_name(path), row.line),
+                    hint=_gathered(columns) + (BY_ITSELF if is_in_parts(path) else ""),
                 )
             current = row.dialogue
         yield row

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import date, datetime, time
+from datetime import datetime
 from typing import Any
 
 from dialtools.corpora.fields import json_kind, unwrapped
@@ -57,12 +57,8 @@ def seconds(value: Any, style: str | None = None) -> float:
         BadTime: if it is none.
     """
     value = unwrapped(value)
-    if isinstance(value, Carried):  # with more digits, or a later year, than Python has
+    if isinstance(value, Carried):
         return seconds(str(value))
-    if isinstance(value, datetime):
-        return _since_1970(value)
-    if isinstance(value, date):
-        return _since_1970(datetime.combine(value, time()))
     if isinstance(value, str) and value.strip():
         if style and "%" in style:
             return _by_pattern(value.strip(), style)

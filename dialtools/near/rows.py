@@ -18,10 +18,12 @@ from dialtools.streams.bytesio import display_name
 from dialtools.streams.carried import scalars
 from dialtools.streams.hash_index import HashIndex
 from dialtools.streams.making import making, one_space
+from dialtools.streams.schemas import NO_COLUMN, column_of
 from dialtools.streams.vector_files import embedding_parts
 from dialtools.streams.vectors import TEXT, Embeddings
 
 ROW = "row"
+HINT_OF_KEEP = "--keep names the fields to tell"
 
 
 class Rows:
@@ -102,9 +104,10 @@ def told(part: Embeddings, names: Sequence[str], *, first: int) -> pa.Table:
         DataError: if a field is of several types.
     """
     try:
-        columns = {name: _long(pa.array(scalars(part.columns[name]))) for name in names}
-    except (pa.ArrowException, OverflowError) as error:
-        raise DataError(f"--keep: {first_line(error)}", where=part.name) from None
+        columns = {name: _long(column_of(scalars(part.columns[name]))) for name in names}
+    except NO_COLUMN as error:
+        message = f"a field is not of one type: {first_line(error)}"
+        raise DataError(message, where=part.name, hint=HINT_OF_KEEP) from None
     return pa.table({ROW: np.arange(first, first + len(part))} | without(columns, ROW))
 
 
@@ -143,9 +146,8 @@ def one_table(tables: Sequence[pa.Table], *, where: str) -> pa.Table:
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
-        hint = "--keep names the fields to tell"
         message = f"a field is not of one type: {first_line(error)}"
-        raise DataError(message, where=where, hint=hint) from None
+        raise DataError(message, where=where, hint=HINT_OF_KEEP) from None
 
 
 def _keys(texts: Sequence[Any], *, first: int) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -145,16 +145,8 @@ def _turns(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> 
         shared = {key: value for key, value in record.items() if key not in ("id", "turns")}
         if "id" in record:
             shared["dialogue_id"] = record["id"]
-        turns = [
-            {**shared, "turn": i, **_said(turn, {"turn", *shared})}
-            for i, turn in enumerate(record["turns"])
-        ]
+        turns = [{**shared, "turn": i, **turn} for i, turn in enumerate(record["turns"])]
         yield line, identity, turns[talk.again :], talk.number
-
-
-def _said(turn: Record, known: Collection[str]) -> Record:
-    """Return the fields of a turn without those that are null, and known of its dialogue."""
-    return {key: value for key, value in turn.items() if value is not None or key not in known}
 
 
 _KINDS = {"dialogue": _dialogues, "utterance": _utterances}

@@ -6,7 +6,7 @@ A light module: who meets such a value needs no pyarrow.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 
 class Carried:
@@ -52,4 +52,13 @@ def _first(array: Any) -> Carried:
 
 def scalars(values: Iterable[Any]) -> list[Any]:
     """Return values as a table takes them."""
-    return [value.scalar if isinstance(value, Carried) else value for value in values]
+    return [_scalar(value) for value in values]
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, list):
+        return scalars(cast("list[Any]", value))
+    if isinstance(value, dict):
+        parts = cast("dict[str, Any]", value)
+        return {name: _scalar(part) for name, part in parts.items()}
+    return value.scalar if isinstance(value, Carried) else value

@@ -86,6 +86,15 @@ def unfolded(paths: Sequence[str]) -> list[str]:
     return [file for path in paths or ("-",) for file in _files_of(path)]
 
 
+def is_in_parts(path: str) -> bool:
+    """Tell whether a path is a folder of the parts of a run, or of a table.
+
+    Raises:
+        DataError: as `unfolded`.
+    """
+    return unfolded([path]) != [path]
+
+
 def _files_of(path: str) -> list[str]:
     if path == "-" or not Path(path).is_dir():
         return [path]

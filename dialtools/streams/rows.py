@@ -70,16 +70,6 @@ def _is_plain(kind: pa.DataType) -> bool:
     return any(fits(kind) for fits in _PLAIN)
 
 
-def _times(array: pa.Array) -> list[Any]:
-    """Return dates and times as Python has them, if it has all of them."""
-    if getattr(array.type, "unit", None) != "ns":
-        try:
-            return array.to_pylist()
-        except (ValueError, OverflowError, KeyError, pa.ArrowException):
-            pass  # a year after 9999, an unknown zone
-    return _carried(array)
-
-
 def _carried(array: pa.Array) -> list[Any]:
     return [Carried(scalar) if scalar.is_valid else None for scalar in array]
 
@@ -156,9 +146,6 @@ _CONVERT: tuple[tuple[Callable[[Any], bool], Callable[[Any], list[Any]]], ...] =
     (types.is_map, _of_maps),
     (types.is_struct, _of_structs),
     (types.is_union, _of_union),
-    (types.is_timestamp, _times),
-    (types.is_date, _times),
-    (types.is_time, _times),
 )
 
 

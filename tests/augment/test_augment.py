@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import orjson
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from written import json_value
@@ -335,6 +336,13 @@ def test_bad_records_are_skipped_on_request_and_an_empty_file_is_no_trouble(run,
     assert rows(run("-q", "-n", 1, data=[flight("rome"), flight("oslo")]).stdout) == rows(
         run("-q", data=[flight("rome")]).stdout
     )
+
+
+def test_dialogues_of_a_table_are_those_of_lines(run, tmp_path: Path):
+    said = [{"text": "to rome", "slots": [{"start": 3, "end": 7, "label": "city"}], "acts": ["go"]}]
+    talks = [{"id": "a", "turns": [*said, {"text": "ok", "mood": "glad"}]}]
+    pq.write_table(pa.Table.from_pylist(talks), tmp_path / "talks.parquet")
+    assert rows(run("talks.parquet").stdout) == rows(run(data=talks).stdout)
 
 
 def test_columns_out(run, tmp_path: Path):

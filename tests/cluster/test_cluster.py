@@ -271,12 +271,13 @@ def test_columns_give_columns_with_what_made_them(cluster: Run, tmp_path: Path):
     assert streamed.to_pylist() == table.to_pylist()
 
 
-def test_prices_and_nanoseconds_go_along_into_a_table(
+def test_prices_nanoseconds_and_hashes_go_along_into_a_table(
     scripts: Path, environment: dict[str, str], tmp_path: Path
 ):
     own = {
         "price": pa.array([None, *[Decimal("1.50")] * (len(ROWS) - 1)]),
         "at": pa.array(range(len(ROWS)), pa.timestamp("ns")),
+        "id": pa.array(range(2**64 - len(ROWS), 2**64), pa.uint64()),
     }
     vectors = pa.array([row["embedding"] for row in ROWS], pa.list_(pa.float32(), 5))
     pq.write_table(pa.table({**own, "embedding": vectors}), tmp_path / "v.parquet")
@@ -293,6 +294,16 @@ def test_rows_without_ids_and_texts_are_told_by_their_number(cluster: Run):
     assert [row["row"] for row in lines(done.stdout)] == list(range(29))
     table = cluster("--clusters", 3, "--table", rows=rows).stdout.decode()
     assert table.splitlines()[0] == "29 rows · 3 clusters · silhouette 0.99"
+
+
+def test_where_not_all_rows_have_an_id_their_numbers_tell_them(cluster: Run, tmp_path: Path):
+    rows = [row if i % 2 else row | {"id": ""} for i, row in enumerate(ROWS)]
+    done = cluster("--clusters", 3, "--save-summary", "s.jsonl", rows=rows)
+    assert [(row["row"], row["id"]) for row in lines(done.stdout)] == [
+        (i, row["id"]) for i, row in enumerate(rows)
+    ]
+    medoids = [row["medoid"] for row in lines((tmp_path / "s.jsonl").read_bytes())[1:]]
+    assert [ROWS[medoid]["id"].rstrip("0123456789") for medoid in medoids] == [*KINDS]
 
 
 def test_the_table_stands_on_stdout_in_place_of_the_rows(cluster: Run, tmp_path: Path):

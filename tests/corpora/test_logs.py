@@ -200,6 +200,18 @@ def test_times_in_nanoseconds_numbers_as_names_and_other_columns_travel_along(
     }
 
 
+def test_an_utterance_without_a_text_is_left_out_of_a_table_as_of_lines(
+    tmp_path: Path, scripts: Path
+):
+    rows = [{"id": "a", "text": "yes"}, {"id": "b", "text": None}, {"id": "c", "text": " "}]
+    told = [
+        run(scripts, "--kind", "self", written(tmp_path, kind, rows))
+        for kind in ("jsonl", "parquet", "arrow")
+    ]
+    assert {done.stdout for done in told} == {told[0].stdout} and told[0].stdout.count(b"\n") == 1
+    assert all(b"dropped 2 turns without text" in done.stderr for done in told)
+
+
 def test_numbers_of_a_column_with_gaps_are_ids_and_names(tmp_path: Path, scripts: Path):
     pq.write_table(
         pa.table({"dialogue_id": [1.0, 1.0, None], "text": ["a", "b", "c"], "who": [0, 1, 1]}),
@@ -210,6 +222,26 @@ def test_numbers_of_a_column_with_gaps_are_ids_and_names(tmp_path: Path, scripts
     )
     (pair,) = map(orjson.loads, done.stdout.splitlines())
     assert (pair["dialogue_id"], pair["speakers"]) == ("1", ["0", "1"])
+
+
+@pytest.mark.parametrize("flags", [(), ("--unsorted",)])
+def test_a_folder_of_parts_is_one_table_wherever_they_end(
+    tmp_path: Path, scripts: Path, flags: tuple[str, ...]
+):
+    whole = pa.table({"dialogue_id": list("aaabbc"), "text": list("uvwxyz"), "n": range(6)})
+    pq.write_table(whole, tmp_path / "whole.parquet")
+    folder = tmp_path / "log"
+    (folder / "b").mkdir(parents=True)
+    for name, first, size in (("a", 0, 2), ("b/b", 2, 0), ("b/c", 2, 2), ("c", 4, 2)):
+        pq.write_table(whole.slice(first, size), folder / f"{name}.parquet")
+    ask = ("--order-column", "n", *flags)
+    told = run(scripts, *ask, tmp_path / "whole.parquet")
+    assert run(scripts, *ask, folder).stdout == told.stdout and told.stdout.count(b"\n") == 3
+    pq.write_table(whole.slice(0, 1), folder / "d.parquet")
+    if not flags:
+        refused = run(scripts, *ask, folder, status=1).stderr.decode()
+        assert f"{folder}:7: dialogue 'a' goes on after another began" in refused
+        assert "naming the files of the folder reads each by itself" in refused
 
 
 @pytest.mark.parametrize("flags", [(), ("--unsorted",)])
@@ -250,6 +282,14 @@ def test_what_excel_saves_is_read(
         talks(run(scripts, "--kind", "dialogue", *COLUMNS, *flags, tmp_path / "log.csv"))
         == AS_TURNS
     )
+
+
+def test_columns_of_one_name_are_all_carried_along(tmp_path: Path, scripts: Path):
+    header, row = "dialogue_id,text,note,note_2,note,note,,", "1,a,w,x,y,z,,"
+    (tmp_path / "log.csv").write_text(f"{header}\n{row}\n")
+    (turn,) = json_lines(run(scripts, "--kind", "utterance", tmp_path / "log.csv").stdout.decode())
+    notes = {"note": "w", "note_2": "x", "note_3": "y", "note_4": "z"}
+    assert turn == {"dialogue_id": "1", "turn": 0, "text": "a", **notes, "": ""}
 
 
 def test_two_texts_a_row_are_read_so_too_and_other_formats_are_not(tmp_path: Path, scripts: Path):
@@ -885,8 +925,9 @@ def test_dialogue_records_keep_all_they_know(tmp_path: Path, scripts: Path, kind
     assert without_nulls(first) == {"speaker": "user", "text": " a 0 ", "slots": SLOTS}
     assert without_nulls(second) == {"speaker": "system", "text": "b", "acts": ["tell"]}
     assert (last["new"], last["turns"][0]["text"]) == (1, "plain")
-    again = run(scripts, "--kind", "dialogue", out).stdout
-    assert again == run(scripts, "--kind", "dialogue", path).stdout  # there and back
+    for made in ("dialogue", "utterance"):  # there and back
+        again = run(scripts, "--kind", made, out).stdout
+        assert again == run(scripts, "--kind", made, path).stdout and b"null" not in again
 
 
 def test_dialogues_are_split_sampled_and_limited_alike_for_any_jobs(tmp_path: Path, scripts: Path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +28,13 @@ def test_every_row_is_in_the_split_that_its_value_reads_as(values: list):
     for name, rows in by_split.items():
         assert all(typed(values[row]) == name for row in rows)
         assert rows == sorted(rows)
+
+
+def test_rows_whose_dialogue_has_no_name_are_each_of_their_own():
+    names = ["a", "", "", " ", None, math.nan, math.nan, 7, "a", "7", 7.0]
+    assert splits.numbered_by_name(names) == [0, 1, 2, 3, 4, 5, 6, 7, 0, 7, 7]
+    blank = splits.held_out([""] * 100, 0.5, seed=0)
+    assert 30 < sum(blank) < 70 and blank == splits.held_out([None] * 100, 0.5, seed=0)
 
 
 SNIPS = (2042, 2073, 2100, 2100, 2056, 2054, 2059)

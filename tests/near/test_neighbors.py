@@ -362,6 +362,14 @@ def test_rows_are_taken_of_texts_that_no_column_of_32_bits_holds():
     assert columns_of(table, np.array([1]))["text"].to_pylist() == ["b"]
 
 
+def test_hashes_of_64_bits_are_ids_as_others_and_ids_of_two_kinds_are_refused(near: Near):
+    hashed = [row | {"id": 2**64 - 1 - i} for i, row in enumerate(ROWS)]
+    found = rows(near("neighbors", "r.jsonl", "-k", 1, r=hashed))
+    assert [row["id"] for row in found] == [row["id"] for row in hashed]
+    done = near("neighbors", "r.jsonl", r=[*ROWS, ROWS[0] | {"id": 7}], code=1)
+    assert b"r.jsonl: a field is not of one type: " in done.stderr and b"--keep" in done.stderr
+
+
 def test_less_memory_makes_the_same_pairs(near: Near):
     draw = np.random.default_rng(1)
     many = [{"embedding": vector} for vector in draw.normal(size=(3000, 4)).tolist()]

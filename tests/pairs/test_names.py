@@ -15,7 +15,7 @@ from dialtools.corpora.dialogues import called, dialogue, identity_of, naming
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.shape import Shaper
 from dialtools.freq.places import Places
-from dialtools.pairs.convert import _said, _standing_alone
+from dialtools.pairs.convert import _standing_alone
 from dialtools.roles import UNKNOWN, USER, role_of
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
@@ -66,7 +66,8 @@ def test_a_whole_number_of_a_column_with_gaps_is_a_name_without_a_fraction():
 
 def test_a_null_of_a_turn_does_not_hide_what_its_dialogue_says():
     turn = {"text": "a", "domain": None, "mood": None, "turn": None}
-    assert _said(turn, {"domain", "turn"}) == {"text": "a", "mood": None}
+    ((shaped, *_),) = Shaper(LogOptions(), Tally())({"turns": [turn], "domain": "taxi"})
+    assert shaped == {"turns": [{"text": "a"}], "domain": "taxi"}
 
 
 def test_a_response_counts_once_a_turn_without_its_window_and_with_turns_of_pandas():
@@ -96,6 +97,10 @@ def test_a_record_without_a_split_is_learnt_from_and_without_an_id_has_no_namesa
     assert {row["text"] for row in synthetic} == {"to oslo", "in rome"}
     assert all("None" not in str(row.get("id", "")) for row in synthetic)
     assert len({row["source_id"] for row in synthetic}) == 2
+    for split, named in ((" ", "train"), (1, "1"), (1.0, "1"), (True, "true")):
+        again = made(tmp_path, *(row | {"split": split} for row in rows), train_split=named)
+        assert sum("synthetic" in row for row in again) == 2
+    assert len(made(tmp_path, *(row | {"split": 0} for row in rows))) == 2
 
 
 def test_skipping_what_has_no_slots_skips_no_test_row_and_makes_none(tmp_path: Path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +10,8 @@ import orjson
 import pyarrow as pa
 import pytest
 
-from dialtools.streams.carried import Carried
+from dialtools.corpora.fields import as_text
+from dialtools.streams.carried import Carried, scalars
 from dialtools.streams.payloads import json_line
 from dialtools.streams.rows import rows, text_of_scalar, values
 
@@ -53,23 +54,24 @@ def test_what_is_carried_is_the_same_as_what_has_its_text():
     assert json_line({"a": one}) == b'{"a":"YQ=="}\n'
 
 
-def test_times_are_those_of_python_as_long_as_it_has_them():
-    when = datetime(2020, 1, 2, 3, 4, 5, 6)
-    for array, found in (
-        (pa.array([when, None], pa.timestamp("us")), [when, None]),
-        (pa.array([date(2020, 1, 2)]), [date(2020, 1, 2)]),
-        (pa.array([time(1, 2)], pa.time32("s")), [time(1, 2)]),
+def test_a_moment_has_one_name_whatever_unit_or_zone_a_column_has():
+    when = datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)
+    for zone, name in ((None, "2020-01-02T03:04:05"), ("Europe/Oslo", "2020-01-02T03:04:05+00:00")):
+        for unit in ("s", "ms", "us", "ns"):
+            array = pa.array([when.replace(tzinfo=zone and UTC), None], pa.timestamp(unit, zone))
+            assert values(array) == [Carried(array[0]), None]
+            assert as_text(values(array)[0]) == name
+            assert orjson.loads(json_line({"at": values(array)})) == {"at": [name, None]}
+            nested = scalars([{"at": values(array)}])
+            assert pa.array(nested).type == pa.struct([("at", pa.list_(array.type))])
+    for array, names in (
+        (pa.array([date(2020, 1, 2)]), ["2020-01-02"]),
+        (pa.array([time(1, 2)], pa.time32("s")), ["01:02:00"]),
+        (pa.array([400_000 * 365], pa.date32()), ["401704-06-04"]),
+        (pa.array([0], pa.timestamp("s", "Nowhere/None")), ["1970-01-01T00:00:00+00:00"]),
+        (pa.array([timedelta(seconds=1)], pa.duration("s")), ["PT1S"]),
     ):
-        assert values(array) == found
-    beyond = 400_000 * 365
-    late = [Carried(pa.scalar(beyond, pa.date32())), None]
-    assert values(pa.array([beyond, None], pa.date32())) == late
-    digits = pa.array([1, None], pa.timestamp("ns"))
-    assert values(digits) == [Carried(digits[0]), None]
-    unknown = pa.array([0], pa.timestamp("s", "Nowhere/None"))
-    assert [str(value) for value in values(unknown)] == ["1970-01-01T00:00:00+00:00"]
-    lengths = pa.array([timedelta(seconds=1), None], pa.duration("s"))
-    assert values(lengths) == [Carried(lengths[0]), None]
+        assert [str(value) for value in values(array)] == names
 
 
 def test_columns_of_columns_are_told_by_their_values():
