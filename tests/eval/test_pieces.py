@@ -200,6 +200,25 @@ def test_a_score_at_the_gate_passes():
         check_gates(gated([score], ("m=0",)))
 
 
+@pytest.mark.parametrize("average", list(f1.AVERAGES))
+def test_a_score_without_rows_is_that_of_the_rows_left(average: str):
+    """Labels of which no row is left count 0, as in the score of these rows by themselves."""
+    draw = np.random.default_rng(0)
+    truth_NA, guess_NA = draw.random((2, 9, 5)) < 0.25
+    out_N = np.arange(9) % 3 > 0
+    listed_NA = [[np.flatnonzero(row).tolist() for row in table] for table in (truth_NA, guess_NA)]
+    payload = {"truth": listed_NA[0], "guess": listed_NA[1], "labels": 5}
+    sums_3A = f1.counts(truth_NA[~out_N], guess_NA[~out_N]).sum(0)
+    expected = 100 * f1.AVERAGES[average](sums_3A)
+    assert each.without(f"{average}-f1", payload, out_N) == pytest.approx(expected)
+
+    truth_N, guess_RN = draw.integers(0, 4, 9), draw.integers(0, 4, (2, 9))
+    payload = {"truth": truth_N.tolist(), "guess": guess_RN.tolist()}
+    left = {"truth": truth_N[~out_N].tolist(), "guess": guess_RN[:, ~out_N].tolist()}
+    expected = 100 * each.statistic(f"{average}-f1", left)(np.ones((1, 3)))[0]
+    assert each.without(f"{average}-f1", payload, out_N) == pytest.approx(expected)
+
+
 def test_leakage_is_counted_letter_by_letter_and_folded_and_scored_without():
     train = part(3, text=["Hello there!", "yes", ""])
     test = part(4, text=["hello THERE", "yes", "no", ""])
@@ -214,6 +233,7 @@ def test_leakage_is_counted_letter_by_letter_and_folded_and_scored_without():
     assert {**score.data["test"], "items": 0} == {
         **{"rows": 4, "classes": 3, "smallest": 1, "largest": 2, "majority": 50.0, "items": 0}
     }
+    assert sanity.balance(test, [["a", "a"], ["a"], [], ["b"]])["largest"] == 2, "a row counts once"
     assert sanity.note_on_rows(score.data) == (
         "2 classes, 1 to 2 training rows each; 2 of 4 test rows occur in training "
         "(1 letter by letter); `unleaked` is the score without them"
