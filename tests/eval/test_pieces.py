@@ -17,7 +17,7 @@ from score_files import write_npy
 from dialtools.chance import sample_of_rows
 from dialtools.corpora.splits import held_out
 from dialtools.errors import ConfigError, DataError, GateError, ModelError
-from dialtools.eval import curve, each, logreg, mixed, prepared, sanity
+from dialtools.eval import curve, each, logreg, mixed, prepared, probe, sanity
 from dialtools.eval.episodes import Episodes
 from dialtools.eval.identity import differing, item_digests
 from dialtools.eval.labelled import Labelled, labelled_rows, without_label
@@ -33,7 +33,7 @@ from dialtools.eval.rows import Parts, groups, hold_out, read_parts, rows_by_par
 from dialtools.eval.score import Score, check_gates, gated, of_queries, of_runs, shares
 from dialtools.eval.suite import AVERAGE, Dataset, Row, Suite, with_tasks
 from dialtools.eval.suite_job import find_places
-from dialtools.eval.tasks import act, oos, space
+from dialtools.eval.tasks import act, intent, oos, space
 from dialtools.eval.tasks.entail import triplets
 from dialtools.eval.tasks.infer import accuracy, classes, short_enough
 from dialtools.eval.tasks.retrieve import given_lists, similarities
@@ -703,6 +703,40 @@ def test_parts_of_two_models_are_refused_and_of_one_are_not(tmp_path: Path):
     for options in (IntentOptions(train=train, test=other), IntentOptions(inputs=(train, other))):
         with pytest.raises(DataError, match=r"other\.parquet: its vectors are of another model"):
             read_parts(options)
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_what_learns_from_vectors_as_they_are_refuses_those_of_other_lengths(
+    tmp_path: Path, scaled: bool
+):
+    def written(name: str, normalize: object, length: float) -> str:
+        draw = np.random.default_rng(0)
+        vectors_ND = length * np.repeat(np.eye(2), 10, axis=0) + draw.normal(size=(20, 2)) / 20
+        columns = {"label": ["a"] * 10 + ["b"] * 10, "id": [*range(20)]}
+        table = pa.Table.from_batches([embedding_batch(columns, {"embedding": vectors_ND})])
+        facts = {"dialtools": json.dumps({"weights": "w", "normalize": normalize})}
+        pq.write_table(table.replace_schema_metadata(facts), tmp_path / name)
+        return str(tmp_path / name)
+
+    train = written("train.parquet", scaled, 1)
+    alike, other = written("alike.parquet", scaled, 1), written("other.parquet", not scaled, 9)
+    untold = written("untold.parquet", [], 1)
+    message = r"other\.parquet: vectors of (any length, t.* 1|length 1, t.* any length)$"
+    for test in (alike, untold, other):
+        files = {"train": train, "test": test}
+        regression = IntentOptions(**files, method="logreg", shots=(4,), runs=1)
+        layer = InferOptions(**files, validation_share=0.5)
+        if test == other:
+            for evaluate, options in (
+                (intent.evaluate, regression),
+                (probe.read_probe_parts, layer),
+            ):
+                with pytest.raises(DataError, match=message):
+                    evaluate(options)
+        else:
+            assert intent.evaluate(regression).scores[0].value == 100
+            assert len(probe.read_probe_parts(layer).test) == 20
+        assert intent.evaluate(IntentOptions(**files, shots=(4,), runs=1)).scores[0].value == 100
 
 
 def test_acts_are_ones_in_the_columns_of_their_names():
