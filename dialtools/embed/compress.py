@@ -46,6 +46,8 @@ def vector_names(options: EmbedOptions, fields: Sequence[str]) -> list[str]:
 class Compression:
     """lambda t' + (1 - lambda) u, of unit vectors; without a lambda, both of them.
 
+    The mixture is as long as it comes, as in the paper, unless --normalize asks for length 1.
+
     t' is the nearest of the given templates by cosine, which needs no annotation of the text, or
     the mean of several, scaled to length 1, or the record's own. A model with an alignment layer
     applies it to templates.
@@ -100,7 +102,8 @@ class Compression:
         share = self.options.compress
         if share is None:
             return {TEXT: text_ND, TEMPLATE: template_ND}
-        return {SUFFIX: share * template_ND + (1 - share) * text_ND}
+        mixed_ND = share * template_ND + (1 - share) * text_ND
+        return {SUFFIX: unit(mixed_ND) if self.options.normalize else mixed_ND}
 
     def _aligned(self, vectors_ND: np.ndarray) -> np.ndarray:
         if self.layer is not None:

@@ -136,8 +136,8 @@ class EmbedOptions(
         None,
         metavar="FILE",
         group="Compression",
-        help="add the vector of the nearest of these templates (records of dial-augment); all "
-        "vectors are then of length 1",
+        help="add the vector of the nearest of these templates (records of dial-augment); both "
+        "are then of length 1",
     )
     own_templates: bool = option(
         False,
@@ -157,7 +157,8 @@ class EmbedOptions(
         metavar="LAMBDA",
         parse=share,
         group="Compression",
-        help="mix text and template instead, with weight LAMBDA for the template (TaDSE eq. 5)",
+        help="mix text and template instead, with weight LAMBDA for the template (TaDSE eq. 5); "
+        "of length 1 only with --normalize",
         shown="both vectors side by side",
     )
     align: bool | None = option(

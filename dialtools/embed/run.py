@@ -82,8 +82,9 @@ class Embedding:
         kind = kind_of(options.transform)
         changed = {KIND: kind} if kind else {}
         sided = {ONE_SIDED: True} if kind == TO_RESPONSE else {}
-        # mixtures are not of length 1
-        scaled = {"normalize": options.compress is None} if options.with_templates else {}
+        # mixtures are of length 1 only if that is asked for
+        of_length_1 = options.compress is None or bool(options.normalize)
+        scaled = {"normalize": of_length_1} if options.with_templates else {}
         self.space = model.space() | changed | sided | scaled
         self.own = OwnShards(model, options, policy, advance)
         self.embedder = self.own.embedder

@@ -116,8 +116,24 @@ def _numbers(values: Sequence[Any]) -> np.ndarray:
     return np.asarray([np.nan if value is None else value for value in values], np.float64)
 
 
+OF_RUNS = {("out", "rank"): "rank", ("truth", "guess"): "guess"}
+"""The part of a kind that is a list of each run, not of each item."""
+
+
 def without(metric: str, each: Any, rows_N: np.ndarray) -> float:
-    """Return a score in percent without the items of a mask; NaN if none is left."""
-    if rows_N.all():  # of which an F1 is 0
+    """Return the score in percent of the items that a mask leaves; NaN if it leaves none.
+
+    As if there had been no others: of resamples an F1 is over the labels that are drawn alone.
+    """
+    kept = np.flatnonzero(~rows_N).tolist()
+    if not kept:
         return math.nan
-    return 100 * float(statistic(metric, each)((~rows_N)[None].astype(np.float64))[0])
+
+    def left(values: Any) -> Any:  # how many labels there are stays
+        return [values[i] for i in kept] if isinstance(values, list) else values
+
+    items = left(each)
+    if isinstance(each, dict):
+        of_runs = OF_RUNS.get(tuple(each))
+        items = {n: [*map(left, v)] if n == of_runs else left(v) for n, v in each.items()}
+    return 100 * float(statistic(metric, items)(np.ones((1, len(kept))))[0])

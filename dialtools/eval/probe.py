@@ -20,7 +20,7 @@ import numpy as np
 from dialtools.advance import Advance
 from dialtools.errors import DataError
 from dialtools.eval.options.probes import ProbeOptions
-from dialtools.eval.rows import Held, Parts, hold_out, read_parts
+from dialtools.eval.rows import Held, Parts, check_one_length, hold_out, read_parts
 from dialtools.streams.vectors import Embeddings
 
 LEAST_GAIN = 1e-3
@@ -33,9 +33,11 @@ def read_probe_parts(options: ProbeOptions) -> Parts[Embeddings]:
     """Return the three parts; without validation rows, a share of the training dialogues.
 
     Raises:
-        DataError: as `read_parts`, and if there is nothing to choose hyper-parameters on.
+        DataError: as `read_parts` and `check_one_length`, and if there is nothing to choose
+            hyper-parameters on.
     """
     parts = read_parts(options)
+    check_one_length(parts)
     if len(parts.validation):
         return parts
     train, validation = _held_out(parts.train, options)

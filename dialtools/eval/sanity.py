@@ -64,7 +64,7 @@ def balance(part: Embeddings, labels: Sequence[Any]) -> dict[str, Any]:
         labels: the class of each row, or its list of labels.
     """
     names = [label if isinstance(label, list) else [label] for label in labels]
-    sizes = Counter(as_text(name) for row in names for name in row)
+    sizes = Counter(name for row in names for name in {as_text(name) for name in row})
     largest = max(sizes.values(), default=0)
     zeros = sum(int((~vectors_ND.any(axis=1)).sum()) for vectors_ND in part.vectors.values())
     return {

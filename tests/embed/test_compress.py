@@ -75,6 +75,9 @@ def test_the_mixture_by_hand(
         mixed = embed("--own-templates", "--compress", share)
         np.testing.assert_allclose(mixed.matrix, share * t + (1 - share) * u, atol=1e-6)
         assert making(mixed.metadata)["normalize"] is False  # they are not of length 1
+        scaled = embed("--own-templates", "--compress", share, "--normalize")
+        np.testing.assert_allclose(scaled.matrix, unit(mixed.matrix), atol=1e-6)
+        assert making(scaled.metadata)["normalize"] is True
 
 
 def test_a_dry_run_of_templates_tells_and_refuses_what_a_run_does(scripts, model, tmp_path):

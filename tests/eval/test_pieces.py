@@ -17,7 +17,7 @@ from score_files import write_npy
 from dialtools.chance import sample_of_rows
 from dialtools.corpora.splits import held_out
 from dialtools.errors import ConfigError, DataError, GateError, ModelError
-from dialtools.eval import curve, each, logreg, mixed, prepared, sanity
+from dialtools.eval import curve, each, logreg, mixed, prepared, probe, sanity
 from dialtools.eval.episodes import Episodes
 from dialtools.eval.identity import differing, item_digests
 from dialtools.eval.labelled import Labelled, labelled_rows, without_label
@@ -33,7 +33,7 @@ from dialtools.eval.rows import Parts, groups, hold_out, read_parts, rows_by_par
 from dialtools.eval.score import Score, check_gates, gated, of_queries, of_runs, shares
 from dialtools.eval.suite import AVERAGE, Dataset, Row, Suite, with_tasks
 from dialtools.eval.suite_job import find_places
-from dialtools.eval.tasks import act, oos, space
+from dialtools.eval.tasks import act, intent, oos, space
 from dialtools.eval.tasks.entail import triplets
 from dialtools.eval.tasks.infer import accuracy, classes, short_enough
 from dialtools.eval.tasks.retrieve import given_lists, similarities
@@ -200,6 +200,25 @@ def test_a_score_at_the_gate_passes():
         check_gates(gated([score], ("m=0",)))
 
 
+@pytest.mark.parametrize("average", list(f1.AVERAGES))
+def test_a_score_without_rows_is_that_of_the_rows_left(average: str):
+    """Labels of which no row is left count 0, as in the score of these rows by themselves."""
+    draw = np.random.default_rng(0)
+    truth_NA, guess_NA = draw.random((2, 9, 5)) < 0.25
+    out_N = np.arange(9) % 3 > 0
+    listed_NA = [[np.flatnonzero(row).tolist() for row in table] for table in (truth_NA, guess_NA)]
+    payload = {"truth": listed_NA[0], "guess": listed_NA[1], "labels": 5}
+    sums_3A = f1.counts(truth_NA[~out_N], guess_NA[~out_N]).sum(0)
+    expected = 100 * f1.AVERAGES[average](sums_3A)
+    assert each.without(f"{average}-f1", payload, out_N) == pytest.approx(expected)
+
+    truth_N, guess_RN = draw.integers(0, 4, 9), draw.integers(0, 4, (2, 9))
+    payload = {"truth": truth_N.tolist(), "guess": guess_RN.tolist()}
+    left = {"truth": truth_N[~out_N].tolist(), "guess": guess_RN[:, ~out_N].tolist()}
+    expected = 100 * each.statistic(f"{average}-f1", left)(np.ones((1, 3)))[0]
+    assert each.without(f"{average}-f1", payload, out_N) == pytest.approx(expected)
+
+
 def test_leakage_is_counted_letter_by_letter_and_folded_and_scored_without():
     train = part(3, text=["Hello there!", "yes", ""])
     test = part(4, text=["hello THERE", "yes", "no", ""])
@@ -214,6 +233,7 @@ def test_leakage_is_counted_letter_by_letter_and_folded_and_scored_without():
     assert {**score.data["test"], "items": 0} == {
         **{"rows": 4, "classes": 3, "smallest": 1, "largest": 2, "majority": 50.0, "items": 0}
     }
+    assert sanity.balance(test, [["a", "a"], ["a"], [], ["b"]])["largest"] == 2, "a row counts once"
     assert sanity.note_on_rows(score.data) == (
         "2 classes, 1 to 2 training rows each; 2 of 4 test rows occur in training "
         "(1 letter by letter); `unleaked` is the score without them"
@@ -681,6 +701,40 @@ def test_parts_of_two_models_are_refused_and_of_one_are_not(tmp_path: Path):
     for options in (IntentOptions(train=train, test=other), IntentOptions(inputs=(train, other))):
         with pytest.raises(DataError, match=r"other\.parquet: its vectors are of another model"):
             read_parts(options)
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_what_learns_from_vectors_as_they_are_refuses_those_of_other_lengths(
+    tmp_path: Path, scaled: bool
+):
+    def written(name: str, normalize: object, length: float) -> str:
+        draw = np.random.default_rng(0)
+        vectors_ND = length * np.repeat(np.eye(2), 10, axis=0) + draw.normal(size=(20, 2)) / 20
+        columns = {"label": ["a"] * 10 + ["b"] * 10, "id": [*range(20)]}
+        table = pa.Table.from_batches([embedding_batch(columns, {"embedding": vectors_ND})])
+        facts = {"dialtools": json.dumps({"weights": "w", "normalize": normalize})}
+        pq.write_table(table.replace_schema_metadata(facts), tmp_path / name)
+        return str(tmp_path / name)
+
+    train = written("train.parquet", scaled, 1)
+    alike, other = written("alike.parquet", scaled, 1), written("other.parquet", not scaled, 9)
+    untold = written("untold.parquet", [], 1)
+    message = r"other\.parquet: vectors of (any length, t.* 1|length 1, t.* any length)$"
+    for test in (alike, untold, other):
+        files = {"train": train, "test": test}
+        regression = IntentOptions(**files, method="logreg", shots=(4,), runs=1)
+        layer = InferOptions(**files, validation_share=0.5)
+        if test == other:
+            for evaluate, options in (
+                (intent.evaluate, regression),
+                (probe.read_probe_parts, layer),
+            ):
+                with pytest.raises(DataError, match=message):
+                    evaluate(options)
+        else:
+            assert intent.evaluate(regression).scores[0].value == 100
+            assert len(probe.read_probe_parts(layer).test) == 20
+        assert intent.evaluate(IntentOptions(**files, shots=(4,), runs=1)).scores[0].value == 100
 
 
 def test_acts_are_ones_in_the_columns_of_their_names():

@@ -15,7 +15,7 @@ from dialtools.eval.episodes import Episodes
 from dialtools.eval.identity import item_digests
 from dialtools.eval.labelled import Labelled, labelled_rows, note_on_absent, without_label
 from dialtools.eval.options.intent import METHODS, IntentOptions
-from dialtools.eval.rows import read_parts
+from dialtools.eval.rows import check_one_length, read_parts
 from dialtools.eval.score import Score, Scored, of_queries, of_runs, shares
 from dialtools.metrics.classify import majority, prototypes
 from dialtools.metrics.nearest import nearest_rows
@@ -51,6 +51,8 @@ def evaluate(options: IntentOptions) -> Scored:
     """Return accuracies, and F1 of a regression, in percent."""
     episodes = Episodes(options)
     parts = read_parts(options)
+    if options.method == "logreg":  # it sees vectors as they are
+        check_one_length(parts)
     name = options.name or parts.train.name
     weight, chosen = None, {}
 
