@@ -129,7 +129,10 @@ class ThreePartOptions(SplitOptions):
     """And rows to choose on: a third file, or a third value of the split column."""
 
     validation: str | None = option(
-        None, metavar="FILE", group="Input", help="embeddings to choose hyper-parameters on"
+        None,
+        metavar="FILE",
+        group="Input",
+        help="embeddings to choose hyper-parameters on, other than those tested",
     )
     validation_split: str | None = option(
         None,
