@@ -161,4 +161,10 @@ class PartOptions(FileOptions):
         group="Input",
         help="column that names the parts, if there is one; none: all rows are one part",
     )
-    part: str | None = option(None, metavar="NAME", group="Input", help="score only this part")
+    part: str | None = option(
+        None,
+        metavar="NAME",
+        group="Input",
+        help="score only this part",
+        not_with=("split", ("none",)),
+    )
