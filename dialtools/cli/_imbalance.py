@@ -52,7 +52,7 @@ def report_imbalance(freq: Freq, run: Run) -> None:
             overwrite=options.overwrite,
         )
     records = summaries(by_corpus)
-    if on_screen(options.output) and not options.json:
+    if on_screen(options.output) and not (options.json or options.to):
         show(imbalance_grid(records), run)
     else:
         write_records(records, options.output, to=options.to, overwrite=options.overwrite)

@@ -40,7 +40,7 @@ def report_inputs(options: PairOptions, run: Run) -> None:
     records = [_record(name, own) for name, own in of_input.items()]
     if len(records) != 1:
         records.append(_record("all", tally))
-    if on_screen(options.output) and not options.json:
+    if on_screen(options.output) and not (options.json or options.to):
         show(_grid(records), run)
     else:
         write_records(records, options.output, to=options.to, overwrite=options.overwrite)

@@ -53,9 +53,22 @@ def raw_values(
         hint = _near(error) or f"see {command.name} --help"
         raise ConfigError(_message(error), hint=hint) from error
     for spec in all_specs:
-        if spec.lists and not spec.positional:
-            raw[spec.key] = _once(spec, raw[spec.key])
+        if not spec.positional:
+            raw[spec.key] = _said(spec, raw[spec.key])
     return {key: value for key, value in raw.items() if value not in (None, ())}
+
+
+def _said(spec: Spec, value: Any) -> Any:
+    """Return the text of a flag, or those of one that may be given again.
+
+    Raises:
+        ConfigError: for one without a text, as `--part "$PART"` is where nobody set PART.
+    """
+    value = _once(spec, value) if spec.lists else value
+    for text in value if isinstance(value, tuple) else (value,):
+        if isinstance(text, str) and not (text.strip(", ") if spec.lists else text):
+            raise ConfigError(f"{spec.flag}: {text!r}: expected a text")
+    return value
 
 
 def _once(spec: Spec, texts: Sequence[str]) -> str | None:

@@ -245,6 +245,10 @@ def _known(formats: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*formats, *CORPORA)))
 
 
+OWN_TEST = "train test_share"
+"""Options that say which rows are tested, so that no field of splits does."""
+
+
 @dataclass
 class TestShareOptions:
     """Which rows of a file without splits of its own are tested."""

@@ -32,6 +32,7 @@ class Episodes:
         self.options = options
         self.taken: dict[int, list[Episode]] = {}
         self._learnt: dict[int, list[int]] = {}  # rows, of classes that have too few
+        self._uneven: dict[int, list[int]] = {}  # rows, of classes of a run that has other numbers
 
     @cached_property
     def _by_shots(self) -> dict[str, Any] | None:
@@ -54,6 +55,7 @@ class Episodes:
             episodes = [sample(labels, shots, seed=seed) for seed in seeds]
         else:
             episodes = self._listed(self._by_shots, shots, rows=len(labels))
+            self._uneven[shots] = _uneven(episodes, labels, shots)
         self.taken[shots] = episodes
         return episodes
 
@@ -84,7 +86,13 @@ class Episodes:
         alone = [f"{shots}-shot" for shots, runs in self.taken.items() if len(runs) == 1]
         told = f"{', '.join(alone)}: one run has no interval; others would draw other examples"
         single = [told] if alone else []
-        return single + [
+        foreign = [
+            f"{shots}-shot: a run of --episodes has {min(drawn)} to {max(drawn)} rows of a class; "
+            "its row numbers may be of other training rows"
+            for shots, drawn in self._uneven.items()
+            if drawn
+        ]
+        return [*single, *foreign] + [
             f"{shots}-shot: {counted(len(few), 'class')} with fewer than {2 * shots - 1} rows: "
             f"half of the rows of each are examples (at least {counted(min(few), 'row')}), "
             "the rest are kept for validation, as DSE draws"
@@ -103,6 +111,16 @@ class Episodes:
         }
         with atomic_file(path, overwrite=self.options.overwrite) as temporary:
             temporary.write_text(json.dumps({"shots": shots}) + "\n", encoding="utf-8")
+
+
+def _uneven(episodes: list[Episode], labels: list[str], shots: int) -> list[int]:
+    """Return the rows of each class in the first run that has more or fewer than it would draw."""
+    least = {name: min(shots, (rows + 1) // 2) for name, rows in Counter(labels).items()}
+    for episode in episodes:
+        drawn = Counter(labels[row] for row in episode.train.tolist())
+        if not all(rows <= drawn[name] <= shots for name, rows in least.items()):
+            return [drawn[name] for name in least]
+    return []
 
 
 def _episode(run: dict[str, Any], number: int) -> Episode:

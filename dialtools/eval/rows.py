@@ -9,7 +9,7 @@ import numpy as np
 
 from dialtools.corpora import splits
 from dialtools.corpora.fields import as_text
-from dialtools.errors import DataError
+from dialtools.errors import ConfigError, DataError
 from dialtools.eval.options.base import PartOptions, ThreePartOptions
 from dialtools.eval.options.labelled import LabelledOptions
 from dialtools.streams.making import making
@@ -47,9 +47,11 @@ def read_parts(options: ThreePartOptions) -> Parts[Embeddings]:
     """Return the parts, of files or of the splits of one; validation has no rows if none are known.
 
     Raises:
+        ConfigError: if what is chosen on is tested, too.
         DataError: if there are no training or no test rows, or vectors differ in their dimensions
             or models.
     """
+    _check_choice(options)
     parts = _parts_of_files(options) if options.train else _parts_of_splits(options)
     if options.validation:
         held = read_embeddings([options.validation], limit=options.limit)
@@ -84,6 +86,16 @@ def check_one_length(parts: Parts[Embeddings]) -> None:
                 where=part.name,
                 hint="they are taken as they are: dial-embed --normalize for all, or for none",
             )
+
+
+def _check_choice(options: ThreePartOptions) -> None:
+    chosen = {
+        "--validation-split": (options.validation_split, [options.test_split]),
+        "--validation": (options.validation, [options.test, *options.files]),
+    }
+    for flag, (held, tested) in chosen.items():
+        if held and held in tested:
+            raise ConfigError(f"{flag} {held}: rows that are tested are not to choose on")
 
 
 def _dimensions(part: Embeddings) -> int:

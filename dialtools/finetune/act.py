@@ -28,7 +28,7 @@ from dialtools.corpora.by_turn import Row, turns
 from dialtools.corpora.dialogues import HISTORY, key_of_turns
 from dialtools.corpora.fields import texts
 from dialtools.corpora.turns import Record, Turns, column_of_turns, field_of
-from dialtools.errors import DataError
+from dialtools.errors import ConfigError, DataError
 from dialtools.finetune.options import FinetuneOptions, other_default
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.options import option
@@ -149,6 +149,9 @@ class Act(Task[ActProtocol]):
             except ValueError as error:
                 raise DataError(str(error), where=where) from None
             found = [(where, self._of_turn(row)) for row in rows if self._is_wanted(row)]
+        elif self.options.speaker or self.options.acts != ActProtocol.acts:
+            message = "--acts and --speaker are of turns of dialogues, not of a ready-made row"
+            raise ConfigError(message, where=where)
         for row in found:
             self._acts(row)
         self._seen(found)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dialtools.corpora.fields import as_text, label
-from dialtools.corpora.options import TestShareOptions
+from dialtools.corpora.options import OWN_TEST, TestShareOptions
 from dialtools.corpora.splits import tested_of_labels
 from dialtools.corpora.turns import Record, column_of_turns, field_of
 from dialtools.errors import DataError
@@ -51,6 +51,9 @@ class IntentProtocol(FinetuneOptions):
     without: str | None = option(
         None, metavar="LABEL", group="Input", help="leave out rows with this label, e.g. oos"
     )
+    split: str = restated(FinetuneOptions, "split", not_with=OWN_TEST)
+    train_split: str = restated(FinetuneOptions, "train_split", not_with=OWN_TEST)
+    test_split: str = restated(FinetuneOptions, "test_split", not_with=OWN_TEST)
     test_share: float | None = restated(TestShareOptions, "test_share", not_with="train")
     dropout: float = option(
         0.1,

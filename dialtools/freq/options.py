@@ -42,7 +42,7 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         choices=("turn", "record"),
         help="turn: count a response once, however many windows it is in (same dialogue_id and "
         "turn); record: count every record",
-        not_with="merge",
+        not_with="merge counts",
     )
     top: int | None = option(
         None, metavar="N", parse=at_least(1), help="only the N most frequent texts"
@@ -70,7 +70,11 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         how=True,
     )
     json: bool = option(
-        False, help="write --summary as JSONL even on a terminal", how=True, goes_with="summary"
+        False,
+        help="write --summary as JSONL even on a terminal",
+        how=True,
+        goes_with="summary",
+        not_with="to",
     )
     limit: int | None = restated(CorpusOptions, "limit", not_with="summary")
     annotate: bool = option(

@@ -224,6 +224,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         help="write --summary as JSONL even on a terminal",
         how=True,
         goes_with="summary",
+        not_with="to",
     )
     jobs: int = option(
         1,

@@ -286,3 +286,12 @@ def test_a_variable_of_any_task_of_a_group_is_not_idle_variables(scripts, tmp_pa
         "dial-eval space: DIAL_EVAL_SHOT sets no option; did you mean DIAL_EVAL_SHOTS?"
         in done.stderr
     )
+
+
+def test_a_flag_without_a_text_is_refused_whatever_it_is_of():
+    """`--part "$PART"` would else be as no --part at all, where nobody set PART."""
+    for name, spec in EVERY_OPTION:
+        for text in ("", " , ") if spec.lists else ("",):
+            if spec.type is not bool:
+                with pytest.raises(ConfigError, match=f"{spec.flag}: .*expected a text"):
+                    COMMANDS[name].run([f"{spec.flag}={text}"])

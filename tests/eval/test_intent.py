@@ -95,6 +95,19 @@ def test_exported_episodes_give_the_same_scores_when_they_are_read(
             )
 
 
+def test_episodes_that_are_not_of_these_training_rows_are_told(
+    command: Command, toy: Toy, toy_files: tuple[Path, Path], tmp_path: Path
+):
+    ask = ("intent", *halves(toy_files), "--shots", "2")
+    without = ("--without", toy.label["train"][0])
+    drawn = command(*ask, *without, "--runs", 3, "--save-episodes", tmp_path / "e.json").stderr
+    again = command(*ask, *without, "--episodes", tmp_path / "e.json").stderr
+    other = command(*ask, "--episodes", tmp_path / "e.json").stderr
+    assert "may be of other training rows" not in drawn + again
+    assert "2-shot: a run of --episodes has 1 to 3 rows of a class" in other
+    assert "its row numbers may be of other training rows" in other
+
+
 def test_five_shot_prototypes_are_means_and_not_made_unit_again(evaluate: Evaluate, tmp_path: Path):
     # `wide` has two opposite-ish examples: its mean is short, so the dot product with the query is
     # small,

@@ -139,6 +139,19 @@ def test_json_lines_on_a_terminal_are_the_same_json(scripts: Path, tmp_path: Pat
         os.close(end)
 
 
+@pytest.mark.parametrize("command", ["dial-freq", "dial-pairs"])
+def test_a_summary_is_in_the_format_that_is_asked_for_on_a_terminal_too(
+    command: str, scripts: Path, tmp_path: Path
+):
+    (tmp_path / "a.jsonl").write_text(json.dumps({"turns": ["a", "b"]}))
+    ours, theirs = pty.openpty()
+    line = [scripts / command, "-q", "--summary", "--to", "jsonl", "a.jsonl"]
+    subprocess.run(line, cwd=tmp_path, check=True, stdout=theirs)
+    os.close(theirs)
+    assert json.loads(os.read(ours, 10_000))["corpus"] in ("a", "a.jsonl")
+    os.close(ours)
+
+
 def test_a_printed_configuration_says_the_same_and_is_clean(scripts: Path, tmp_path: Path):
     command = [str(scripts / "dial-pairs"), "--print-config", "--speaker", EVIL]
     done = ended(*command, cwd=tmp_path, timeout=600)

@@ -91,7 +91,8 @@ def test_epoch_keeps_one_an_epoch(train: Train, pairs: Path, tmp_path: Path):
 TASK = shlex.split(
     "--shots 1,2 --runs 3 --label intent --split part --test-split dev --without book"
 )
-OPTIONS = [*TASK, *shlex.split("--candidates 40 --device cpu --threads 1")]
+OPTIONS = [*TASK, "--device", "cpu", "--threads", "1"]
+SELECT = ("--candidates", 40, "--select")
 
 
 def test_a_point_has_the_scores_of_its_snapshots_embedding_files(
@@ -104,7 +105,7 @@ def test_a_point_has_the_scores_of_its_snapshots_embedding_files(
     tmp_path: Path,
 ):
     files = ("-o", tmp_path / "c.jsonl", "--plot", tmp_path / "c.svg")
-    curve(*OPTIONS, "--intent", labelled, "--select", pairs, model, *files)
+    curve(*OPTIONS, "--intent", labelled, *SELECT, pairs, model, *files)
     points = read(tmp_path / "c.jsonl")
     assert [p["step"] for p in points if p["metric"] == "mrr"] == [0, 5, 10, 12]
     assert {p["run"] for p in points} == {"model"}
@@ -123,7 +124,7 @@ def test_a_point_has_the_scores_of_its_snapshots_embedding_files(
     assert found == pytest.approx(expected)
     assert "1-shot accuracy, percent" in (tmp_path / "c.svg").read_text()
     several = ("--metric", "1-shot accuracy,mrr", "--plot", tmp_path / "two.svg", "--resume")
-    curve(*OPTIONS, "--intent", labelled, "--select", pairs, model, *files[:2], *several)
+    curve(*OPTIONS, "--intent", labelled, *SELECT, pairs, model, *files[:2], *several)
     drawn = (tmp_path / "two.svg").read_text()
     assert "model, 1-shot accuracy" in drawn and "model, mrr" in drawn
 

@@ -145,7 +145,10 @@ class ThreePartOptions(SplitOptions):
     """And rows to choose on: a third file, or a third value of the split column."""
 
     validation: str | None = option(
-        None, metavar="FILE", group="Input", help="embeddings to choose hyper-parameters on"
+        None,
+        metavar="FILE",
+        group="Input",
+        help="embeddings to choose hyper-parameters on, other than those tested",
     )
     validation_split: str | None = option(
         None,
@@ -174,4 +177,10 @@ class PartOptions(FileOptions):
         group="Input",
         help="column that names the parts, if there is one; none: all rows are one part",
     )
-    part: str | None = option(None, metavar="NAME", group="Input", help="score only this part")
+    part: str | None = option(
+        None,
+        metavar="NAME",
+        group="Input",
+        help="score only this part",
+        not_with=("split", ("none",)),
+    )

@@ -32,6 +32,8 @@ from dialtools.options import RunOptions, argument, option, restated
 from dialtools.streams.options import TAKEN_UP, ResumeOptions
 from dialtools.values import at_least, int_list, name_list, number_of_runs, picture
 
+LABELLED = "intent oos"
+"""Options that name labelled records."""
 SELECT_METRICS = ("top-1", "top-3", "top-5", "top-10", "mrr")
 SCOPE_METRICS = ("mean-std average", "mean average", "auroc", "aupr")
 """Of telling what is out of scope, those that a curve has: the means of DSE's four, and areas."""
@@ -54,29 +56,49 @@ class CurveOptions(PieceOptions, RunOptions):
         None, metavar="FILE", help="pairs: find the response among those of consecutive rows"
     )
     shots: tuple[int, ...] = option(
-        (1, 5), metavar="N[,N...]", parse=int_list, help="intent, oos: examples per class"
+        (1, 5),
+        metavar="N[,N...]",
+        parse=int_list,
+        help="intent, oos: examples per class",
+        goes_with=LABELLED,
     )
     runs: int = option(
         10,
         metavar="N",
         parse=number_of_runs,
         help="intent, oos: number of runs; each draws new examples (seeds seed, seed+1, ...)",
+        goes_with=LABELLED,
     )
     without: str | None = option(
-        None, metavar="LABEL", help="intent: leave out rows with this label, e.g. oos"
+        None,
+        metavar="LABEL",
+        help="intent: leave out rows with this label, e.g. oos",
+        goes_with="intent",
     )
-    oos_label: str = option("oos", metavar="LABEL", help="oos: label of out-of-scope rows")
-    label: str = option("label", metavar="NAME", help="intent, oos: field of the labels")
+    oos_label: str = option(
+        "oos", metavar="LABEL", help="oos: label of out-of-scope rows", goes_with="oos"
+    )
+    label: str = option(
+        "label", metavar="NAME", help="intent, oos: field of the labels", goes_with=LABELLED
+    )
     split: str = option(
         "split",
         metavar="NAME",
         help="intent, oos: field that separates training records from test records",
+        goes_with=LABELLED,
     )
     test_split: str = option(
-        "test", metavar="NAME", help="intent, oos: value of the split field for test records"
+        "test",
+        metavar="NAME",
+        help="intent, oos: value of the split field for test records",
+        goes_with=LABELLED,
     )
     candidates: int = option(
-        100, metavar="N", parse=at_least(2), help="select: candidates per query"
+        100,
+        metavar="N",
+        parse=at_least(2),
+        help="select: candidates per query",
+        goes_with="select",
     )
     max_length: int | None = option(
         None, metavar="N", parse=at_least(4), help="maximum tokens per text", shown="the model's"
@@ -97,6 +119,7 @@ class CurveOptions(PieceOptions, RunOptions):
         help="scores to draw, e.g. '1-shot accuracy,5-shot accuracy' or top-1",
         shown="the first",
         how=True,
+        goes_with="plot",
     )
     output: str = restated(ScoreOptions, "output")
     json: bool = restated(ScoreOptions, "json")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dialtools.corpora.options import TestShareOptions
+from dialtools.corpora.options import OWN_TEST, TestShareOptions
 from dialtools.eval.options.base import ThreePartOptions
 from dialtools.options import option, restated
 from dialtools.values import int_list, number_of_runs
@@ -16,6 +16,10 @@ class LabelledOptions(ThreePartOptions):
 
     validation: str | None = restated(ThreePartOptions, "validation", not_with="validation_split")
     label: str = option("label", metavar="NAME", group="Input", help="column of the labels")
+    split: str = restated(ThreePartOptions, "split", not_with=OWN_TEST)
+    train_split: str = restated(ThreePartOptions, "train_split", not_with=OWN_TEST)
+    test_split: str = restated(ThreePartOptions, "test_split", not_with=OWN_TEST)
+    validation_split: str | None = restated(ThreePartOptions, "validation_split", not_with=OWN_TEST)
     test_share: float | None = restated(TestShareOptions, "test_share", not_with="train")
     text: str | None = option(
         None,

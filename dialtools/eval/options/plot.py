@@ -92,7 +92,10 @@ class PlotOptions(RowLimitOptions, RunOptions):
         help="column that gives a point its shape in a picture, e.g. speaker",
     )
     text: str = option(
-        "text", metavar="NAME", group="Input", help="column that hover and search show"
+        "text",
+        metavar="NAME",
+        group="Input",
+        help="column that hover and search show (.html, --coordinates)",
     )
     split: str = restated(
         PartOptions, "split", help="column that names the parts", goes_with="part"
@@ -110,3 +113,6 @@ class PlotOptions(RowLimitOptions, RunOptions):
             raise ConfigError("-o FILE: name it .png, .svg, .pdf or .html")
         if self.output.endswith(".html") and (self.black or self.shape):
             raise ConfigError("--black and --shape are of pictures: .png, .svg or .pdf")
+        shows_texts = self.output.endswith(".html") or self.coordinates
+        if self.text != PlotOptions.text and not shows_texts:
+            raise ConfigError("--text is for .html and --coordinates: a picture shows none")

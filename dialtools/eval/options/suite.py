@@ -65,7 +65,7 @@ class SuiteOptions(ScoreOptions):
     published: bool = option(False, help="show the paper's numbers beside yours")
     output: str = restated(TableOutputOptions, "output")  # a table, or scores
     to: str | None = restated(TableOutputOptions, "to")
-
+    json: bool = restated(ScoreOptions, "json", not_with="to")
     resume: bool = restated(
         ResumeOptions, "resume", help=f"{TAKEN_UP}; no data set is scored again"
     )
