@@ -731,6 +731,10 @@ for two nights
 
 Ähm Ölaf: 10:30
 12:30 or so
+
+[10:02] agent 小明：您好，请问：什么事？
+客服，请稍等：
+客户：退款
 """
 
 
@@ -751,6 +755,7 @@ def test_lines_of_text_may_begin_with_who_speaks(tmp_path: Path, scripts: Path):
             ("user", "the centre"),
         ],
         [("user", "10:30 12:30 or so")],
+        [("system", "您好，请问：什么事？ 客服，请稍等："), ("user", "退款")],
     ]
     assert b"dropped 1 turn without text" in read.stderr
     names = run(scripts, "--speaker-prefix", "--window", 2, path).stdout.splitlines()
