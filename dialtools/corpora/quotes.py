@@ -11,7 +11,8 @@ RULE = re.compile(r"[ \t]*(?:-{2,} ?[^\s-][^-]{0,40}-{2,}|_{10,})[ \t\r]*")
 
 UNSEEN = " \t\r\xa0\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
 """Blanks and marks of direction, as Hebrew and Arabic have them, at the end of a heading."""
-DATED = re.compile(r"\d:\d\d|\b(?:19|20)\d\d\b")
+DATED = re.compile(r"\d:\d\d|(?<!\d)(?:19|20)\d\d(?!\d)")
+"""What a text has that tells a time or a date, in whatever words."""
 HEADING_LINES = 5
 
 
