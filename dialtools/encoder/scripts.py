@@ -1,7 +1,7 @@
 """How a fresh tokenizer reads texts of any script, before it looks for pieces of words.
 
-As BERT does, but that marks which are vowels or sounds of their own stay: without them हे, है and हूँ
-were one word, as were か and が. And where words stand together without blanks (Thai, Burmese,
+As BERT does, but marks that are vowels or sounds of their own stay: without them है and हूँ
+were one word, as were か and が. Where words stand together without blanks (Thai, Burmese,
 Khmer), a text longer than a word may be is cut, else all of it were one unknown word.
 """
 
