@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -12,6 +13,7 @@ import numpy as np
 
 from dialtools.encoder import panic
 from dialtools.encoder.scripts import reads_any
+from dialtools.encoder.sidefile import write_json
 from dialtools.errors import ModelError
 from dialtools.ranges import places_in
 from dialtools.shown import first_line
@@ -99,6 +101,15 @@ def tokenise(tokenizer: Any, texts: Sequence[str]) -> Flat:
     if _words_stand_alone(backend):
         return _tokenise_words(backend, texts)
     return _encoded(backend, texts)
+
+
+def save_tokenizer(tokenizer: Any, folder: Path) -> None:
+    """Write a tokenizer into a folder, of no class that transformers 4 does not know."""
+    tokenizer.save_pretrained(folder)
+    path = folder / "tokenizer_config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    if config.get("tokenizer_class") == "TokenizersBackend":
+        write_json(path, config | {"tokenizer_class": "PreTrainedTokenizerFast"})
 
 
 def _words_stand_alone(backend: Any) -> bool:

@@ -168,6 +168,8 @@ def test_vowels_and_sounds_are_told_apart_in_every_script_and_no_text_is_one_unk
     texts = [*apart, *alike, "한국어", long, f"{long}ครับ"] * 9
     made = fresh_encoder(train_tokenizer(texts, vocab_size=400), hidden=64, layers=1)
     save(made, tmp_path / "model", provenance={}, card="")
+    told = json.loads((tmp_path / "model" / "tokenizer_config.json").read_text())
+    assert told["tokenizer_class"] == "PreTrainedTokenizerFast"  # as transformers 4 knows it
     for tokenizer in (made.tokenizer, load_encoder(str(tmp_path / "model")).tokenizer):
         for words in (*apart, *alike):
             told = {tuple(tokenizer.tokenize(word)) for word in words.split()}
