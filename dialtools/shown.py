@@ -78,9 +78,12 @@ def listed(names: Iterable[str], most: int = NAMED, length: int = QUOTED) -> str
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of what an error of a library says, or its kind if it says nothing."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    """Return the first line of what an error of a library says, or its kind if it says nothing.
+
+    A line that ends with a colon says nothing without the next.
+    """
+    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
+    return " ".join(lines[: 1 + lines[0].endswith(":")])
 
 
 def duration(seconds: float) -> str:

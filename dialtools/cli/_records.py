@@ -47,8 +47,9 @@ RECORDS: dict[str, RecordKind] = {
     ),
     "utterance": RecordKind(
         summary="a text by itself, labelled or not",
-        commands="read by dial-augment, dial-freq, dial-train, dial-embed, dial-eval finetune; "
-        "written by dial-pairs --kind utterance and dial-augment",
+        commands="read by dial-pairs, dial-augment, dial-freq, dial-train, dial-embed, dial-eval "
+        "finetune and curve, dialtools weigh, center and merge; written by dial-pairs --kind "
+        "utterance and dial-augment",
         example='{"text": "fly to rome", "label": "flight", "split": "train"}',
         fields={
             "text": Field("text", "the utterance", required=True),
@@ -70,8 +71,8 @@ RECORDS: dict[str, RecordKind] = {
     ),
     "pair": RecordKind(
         summary="two texts that belong together",
-        commands="written by dial-pairs and dialtools mine; read by dial-freq --annotate, "
-        "dialtools mine, dial-train, dial-embed",
+        commands="written by dial-pairs and dialtools mine; read by dial-freq, dial-train, "
+        "dial-embed, dial-eval finetune and curve, dialtools mine, weigh, center and merge",
         example='{"context": ["hello"], "response": "hi, who is it?", "window": 1, '
         '"kind": "consecutive", "dialogue_id": "d1", "turn": 1, "speakers": ["user", "system"]}',
         fields={
@@ -134,7 +135,7 @@ RECORDS: dict[str, RecordKind] = {
     "embedding": RecordKind(
         summary="a vector and what it is of",
         commands="written by dial-embed; read by dial-eval, dialtools assign, cluster, drift, "
-        "mine, neighbors, search",
+        "mine, neighbors, search, dial-embed --fit-on, dial-train --teacher",
         example='{"id": "7", "label": "flight", "embedding": [0.02, -0.11, ...]}',
         fields={
             "embedding": Field(
@@ -219,7 +220,7 @@ RECORDS: dict[str, RecordKind] = {
     ),
     "assigned": RecordKind(
         summary="a row and the class that it is nearest to",
-        commands="written by dialtools assign",
+        commands="written by dialtools assign; read by dial-eval route",
         example='{"text": "lost my card", "assigned": "card_lost", "score": 0.71, '
         '"runners_up": [{"label": "card_stolen", "score": 0.66}]}',
         fields={

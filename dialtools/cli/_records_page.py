@@ -14,9 +14,9 @@ untouched wherever the kind of record stays the same.
 A whole number beyond 64 bits becomes the text of its digits. A record that nests
 deeper than 200 levels (\\fB\\-\\-bounds nesting=\\fR) is refused.
 .PP
-Columns that JSON has no kind for stay as they are from table to table, but in the
-dialogues and utterances that \\fBdial\\-pairs\\fR and \\fBdial\\-augment\\fR write;
-there and as JSON they are text: times in ISO 8601 with all their digits (those of a zone in UTC),
+Columns that JSON has no kind for stay as they are from table to table, but objects and
+maps beside vectors become JSON. In JSON, and in all that dial\\-pairs and dial\\-augment
+write, they are text: times in ISO 8601 with all their digits (those of a zone in UTC),
 durations as PT1.5S, decimals as digits, bytes in base64; a map is a list of
 [key, value].
 A table whose columns do not fit their buffers, or whose texts are not UTF-8, is

@@ -32,7 +32,8 @@ Kinds:
   random-split  a turn of the system, drawn by --seed, and all that came
                 before it (TOD-BERT)
   same-answer   two utterances of different dialogues that got the same
-                answer, apart from names and numbers
+                answer, apart from numbers and names: words with a capital
+                inside a sentence, so every noun of German is one
   same-label    two texts that have the same label, such as an intent; the
                 label is the `dialogue_id`, and --split keeps its texts
                 together

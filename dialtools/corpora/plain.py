@@ -11,13 +11,13 @@ from dialtools.streams.chunks import Chunk, decode
 from dialtools.streams.policy import Policy, Where
 
 TIME = r"[\[(]?\d[\d/.:,T-]*(?: [\d/.:,-]+)*(?: ?[AaPp]\.?[Mm]\.?)?[\])]?(?: ?[-–])? +"
-NAME = r"[^\W\d][^\s:]*(?: [^\s:]+){0,3}"
+NAME = r"[^\W\d][^\s:：，。！？]*(?: [^\s:：，。！？]+){0,3}"
 SPOKEN = re.compile(
-    rf"(?:{TIME})?(?:<[ @+%&~!]?(?P<nick>[^<>\s/]+)>(?!.*</)|(?P<called>{NAME}) ?:)"
-    r"(?:\s+(?P<text>.*))?"
+    rf"(?:{TIME})?(?:<[ @+%&~!]?(?P<nick>[^<>\s/]+)>(?!\S|.*</)|(?P<called>{NAME}) ?(?::(?!\S)|：))"
+    r"\s*(?P<text>.*)"
 )
-"""`Kim: hello`, `[10:02] Kim Lee: hello`, `31/12/2024, 2:05 PM - Kim: hello`, `<kim> hello`; no
-`https://`, and no HTML."""
+"""`Kim: hello`, `[10:02] Kim Lee: hello`, `31/12/2024, 2:05 PM - Kim: hello`, `<kim> hello`,
+`金：你好`; no `https://`, and no HTML."""
 MOST, SEVERAL = 0.8, 3
 """With such a share, and number, of texts that begin with a name it is who speaks."""
 
@@ -47,7 +47,7 @@ def spoken_records(chunk: Chunk, policy: Policy) -> Iterator[tuple[int, dict[str
         turns: list[tuple[str | None, list[str]]] = []
         for line in talk.texts:
             if said := SPOKEN.fullmatch(line):
-                turns.append((said["nick"] or said["called"], [said["text"] or ""]))
+                turns.append((said["nick"] or said["called"], [said["text"]]))
             elif turns:
                 turns[-1][1].append(line)
             else:

@@ -9,7 +9,10 @@ QUOTED = re.compile(r"^[ \t]*>", re.MULTILINE)
 RULE = re.compile(r"[ \t]*(?:-{2,} ?[^\s-][^-]{0,40}-{2,}|_{10,})[ \t\r]*")
 """`-----Original Message-----`, in any language, and Outlook's line above what it quotes."""
 
-DATED = re.compile(r"\d:\d\d|\b(?:19|20)\d\d\b")
+UNSEEN = " \t\r\xa0\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
+"""Blanks and marks of direction, as Hebrew and Arabic have them, at the end of a heading."""
+DATED = re.compile(r"\d:\d\d|(?<!\d)(?:19|20)\d\d(?!\d)")
+"""What a text has that tells a time or a date, in whatever words."""
 HEADING_LINES = 5
 
 
@@ -35,7 +38,7 @@ def unquoted(text: str) -> str:
 def _drop_heading(kept: list[str]) -> None:
     """Take off lines such as `On 1 May 2024 at 9:00, Kim Lee <kim@x.org> wrote:`."""
     _drop_blank_lines(kept)
-    if kept and kept[-1].rstrip().endswith(":"):
+    if kept and kept[-1].rstrip(UNSEEN).endswith((":", "：")):
         del kept[-_lines_of_heading(kept) :]
         _drop_blank_lines(kept)
 

@@ -72,7 +72,7 @@ HINT_OF_LINES = (
     "{0} is lines of who speaks: `jq -r '.{0} + \"\\n\"'` makes plain text of them, which "
     "--from text --speaker-prefix reads"
 )
-SPOKEN_LINES = re.compile(r"[^\n:]{1,40}: [^\n]*\n[^\n:]{1,40}: ")
+SPOKEN_LINES = re.compile(r"[^\n:：]{1,40}(?:: |：)[^\n]*\n[^\n:：]{1,40}(?:: |：)")
 """Two lines that begin with a name."""
 HINT_OF_NAMES = (
     "there are {}; --dialogue-column and --text-column name those of a turn a row, --from names a "

@@ -14,6 +14,7 @@ from dialtools.corpora.fields import json_kind
 from dialtools.corpora.likely import flags
 from dialtools.corpora.native.empathetic import COMMA, is_row, with_commas
 from dialtools.corpora.options import LogOptions
+from dialtools.corpora.quotes import DATED
 from dialtools.corpora.replies import ID, REPLY
 from dialtools.corpora.times import OF_TEXT, BadTime, rank, seconds
 from dialtools.errors import ConfigError, DataError
@@ -36,6 +37,7 @@ ID_COLUMN = "--id-column NAME names its column"
 NO_ID = "no id of the row, which --reply-column needs"
 BY_ITSELF = "; naming the files of the folder reads each by itself"
 LAST = "turns without a place in an order"
+UNREAD = "turns in the order of texts that look like times"
 NO_COLUMNS = "--from tsv reads it as a table, as Excel's Unicode text is one"
 
 
@@ -280,7 +282,8 @@ def _in_order(
 ) -> list[dict[str, Any]]:
     """Return the turns by time, or whatever else orders them; what is equal stays as it came.
 
-    Those without a number or a time stand last, and are counted where others have one.
+    Those without a number or a time stand last, and are counted where others have one; where none
+    has, those that look like times are.
     """
     if order is None:
         return [row.turn for row in rows]
@@ -296,6 +299,9 @@ def _in_order(
             policy.reject(Where(name, row.line), f"{order}: {error}", row.turn, error.hint)
         else:
             ranked.append((key, row.turn))
-    placed = sum(kind != OF_TEXT for (kind, _, _), _ in ranked)
-    tally.facts[LAST] += len(ranked) - placed if placed else 0
+    texts = [text for (kind, _, text), _ in ranked if kind == OF_TEXT]
+    if len(texts) < len(ranked):
+        tally.facts[LAST] += len(texts)
+    elif len(texts) > 1:
+        tally.facts[UNREAD] += sum(DATED.search(text) is not None for text in texts)
     return [turn for _, turn in sorted(ranked, key=lambda pair: pair[0])]

@@ -14,29 +14,25 @@ from dialtools.encoder.catalog import USUAL_POOLING
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.pretrained import quiet_transformers
 from dialtools.encoder.randomness import seeded
+from dialtools.encoder.scripts import LONGEST, normalizer, pre_tokenizer
 
 ALPHABET = 6000
 """Characters of a tokenizer at most, the most frequent; others are [UNK]."""
-LONGEST = 100
-"""Characters of a word; WordPiece takes a longer one for [UNK]."""
 TOO_LONG = re.compile(rf"[^\W_]{{{LONGEST}}}(?=[^\W_])")
 POSITIONS = 512
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 def train_tokenizer(texts: Sequence[str], *, vocab_size: int) -> Any:
-    """Train a lower-casing WordPiece tokenizer in BERT's layout; CJK characters stand alone.
+    """Train a lower-casing WordPiece tokenizer with BERT's tokens; CJK characters stand alone.
 
     The same texts give the same tokenizer in every process: resumed runs and kept stores depend on
     it.
     """
     quiet_transformers()
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
-    from transformers import BertTokenizer
+    from tokenizers import Tokenizer, models, trainers
 
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer = _with_steps(Tokenizer(models.WordPiece(unk_token="[UNK]")))
     counts: Counter[str] = Counter()
     for word, times in Counter(chain.from_iterable(text.split(" ") for text in texts)).items():
         for c in "".join(tokenizer.normalizer.normalize_str(word).split()):
@@ -54,8 +50,27 @@ def train_tokenizer(texts: Sequence[str], *, vocab_size: int) -> Any:
         show_progress=False,
     )
     tokenizer.train_from_iterator(map(_cut, texts), trainer)
-    vocab = tokenizer.get_vocab(with_added_tokens=True)
-    return BertTokenizer(vocab=vocab, do_lower_case=True, model_max_length=POSITIONS)
+    return _dressed(tokenizer.get_vocab(with_added_tokens=True))
+
+
+def _with_steps(tokenizer: Any) -> Any:
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer(), pre_tokenizer()
+    return tokenizer
+
+
+def _dressed(vocab: dict[str, int]) -> Any:
+    """Return a tokenizer of these pieces that puts [CLS] before and [SEP] behind a text."""
+    from tokenizers import Tokenizer, decoders, models, processors
+    from transformers import PreTrainedTokenizerFast
+
+    backend = _with_steps(Tokenizer(models.WordPiece(vocab, unk_token="[UNK]")))
+    backend.decoder = decoders.WordPiece()
+    backend.post_processor = processors.BertProcessing(
+        ("[SEP]", vocab["[SEP]"]), ("[CLS]", vocab["[CLS]"])
+    )
+    names = dict(zip(("pad", "unk", "cls", "sep", "mask"), SPECIAL, strict=True))
+    tokens = {f"{name}_token": token for name, token in names.items()}
+    return PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=POSITIONS, **tokens)
 
 
 def _cut(text: str) -> str:

@@ -26,6 +26,7 @@ from dialtools.encoder.stated import (
 from dialtools.encoder.static import StaticEncoder
 from dialtools.encoder.static_files import save_static
 from dialtools.encoder.token_weights import write_token_weights
+from dialtools.encoder.tokens import save_tokenizer
 
 NORMALIZE = "2_Normalize"
 """Folder of a static encoder's step; it holds nothing."""
@@ -64,7 +65,7 @@ def _save_transformer(encoder: Encoder, directory: Path, modules: dict[str, str]
 
     encoder.backbone.config.output_hidden_states = LAYERS in modules
     encoder.backbone.save_pretrained(directory, safe_serialization=True)
-    encoder.tokenizer.save_pretrained(directory)
+    save_tokenizer(encoder.tokenizer, directory)
     limits = {"max_seq_length": encoder.max_length, "do_lower_case": encoder.lower_case}
     write_json(directory / "sentence_bert_config.json", limits)
     (directory / modules["Pooling"]).mkdir()

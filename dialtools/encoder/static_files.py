@@ -15,6 +15,7 @@ from dialtools.encoder.token_vectors import (
     OURS,
     TokenVectors,
 )
+from dialtools.encoder.tokens import save_tokenizer
 
 
 def trainable(encoder: TokenVectors) -> StaticEncoder:
@@ -42,7 +43,7 @@ def save_static(encoder: StaticEncoder, folder: Path) -> None:
         name: table.weight.cpu().contiguous() for name, table in tables.items() if table is not None
     }
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
-    encoder.tokenizer.save_pretrained(folder)
+    save_tokenizer(encoder.tokenizer, folder)
     config = {
         "model_type": "model2vec",
         "architectures": ["StaticModel"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from dialtools.encoder import panic
+from dialtools.encoder.scripts import reads_any
+from dialtools.encoder.sidefile import write_json
 from dialtools.errors import ModelError
 from dialtools.ranges import places_in
 from dialtools.shown import first_line
@@ -18,8 +21,8 @@ from dialtools.shown import first_line
 Flat = tuple[np.ndarray, np.ndarray]
 """(tokens,) int32 ids of N sequences, one behind the other, and (N+1,) int64 where each begins and
 the last ends."""
-BERTS = ("BertNormalizer", "BertPreTokenizer", "WordPiece")
-"""Parts of tokenizers that see no further than from one blank to the next."""
+BERTS = ["BertNormalizer", "BertPreTokenizer"]
+"""Steps of tokenizers that see no further than from one blank to the next."""
 RARE = "\ua66e"
 """A letter of one manuscript: a word that a tokenizer does not know."""
 SPEAKER_TOKENS = {"user": "[USR]", "system": "[SYS]"}
@@ -100,10 +103,19 @@ def tokenise(tokenizer: Any, texts: Sequence[str]) -> Flat:
     return _encoded(backend, texts)
 
 
+def save_tokenizer(tokenizer: Any, folder: Path) -> None:
+    """Write a tokenizer into a folder, of no class that transformers 4 does not know."""
+    tokenizer.save_pretrained(folder)
+    path = folder / "tokenizer_config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    if config.get("tokenizer_class") == "TokenizersBackend":
+        write_json(path, config | {"tokenizer_class": "PreTrainedTokenizerFast"})
+
+
 def _words_stand_alone(backend: Any) -> bool:
     """Tell whether what lies between two blanks is tokenised the same wherever it stands."""
-    kinds = (backend.normalizer, backend.pre_tokenizer, backend.model)
-    if tuple(type(part).__name__ for part in kinds) != BERTS:
+    kinds = [type(part).__name__ for part in (backend.normalizer, backend.pre_tokenizer)]
+    if type(backend.model).__name__ != "WordPiece" or not (kinds == BERTS or reads_any(backend)):
         return False
     return not any(" " in token.content for token in backend.get_added_tokens_decoder().values())
 

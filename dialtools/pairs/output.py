@@ -9,7 +9,7 @@ from typing import Any
 
 from dialtools.corpora.dialogues import DOMAIN
 from dialtools.corpora.logs import markup_line, naming_line, quoting_line
-from dialtools.corpora.table import LAST
+from dialtools.corpora.table import LAST, UNREAD
 from dialtools.pairs.chunk import WITH_DOMAIN
 from dialtools.pairs.job import Piece
 from dialtools.pairs.labels import PAIRED, TO_LEARN, TO_TEST
@@ -178,7 +178,15 @@ def _last_line(options: PairOptions, tally: Tally) -> str:
     return f"{column} has no number or time for {counted(last, 'turn')}, put last of the dialogue"
 
 
-_LINES = (_unmet_line, _short_line, _long_line, _domain_line, _last_line)
+def _unread_line(options: PairOptions, tally: Tally) -> str:
+    """Return the line on turns sorted as texts that look like times, or ""."""
+    if not (unread := tally.facts[UNREAD]):
+        return ""
+    told = f"{quoted(options.order_column or '')} looks like a time in {counted(unread, 'turn')}"
+    return f"{told}, but is sorted as text: --time-format says how times are written"
+
+
+_LINES = (_unmet_line, _short_line, _long_line, _domain_line, _last_line, _unread_line)
 
 
 def _split_line(tally: Tally) -> str:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
-_PIECE = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+|[.?!:。！？\n]")
-_OPENS = frozenset(".?!:。！？\n")
+from dialtools.words import combining_marks
+
+_OPENS = frozenset(".?!:。！？।؟\n")
 """After these a sentence begins, whose first word has a capital without being a name."""
 SLOT = "#"
+
+
+@cache
+def _piece() -> re.Pattern[str]:
+    letters = rf"[^\W\d_]+(?:[{combining_marks()}]+[^\W\d_]*)*"
+    return re.compile(rf"{letters}(?:['’]{letters})*|\d+|[{''.join(_OPENS)}]")
 
 
 def skeleton(text: str) -> str:
@@ -18,7 +26,7 @@ def skeleton(text: str) -> str:
     """
     words: list[str] = []
     opening = True
-    for piece in _PIECE.findall(text):
+    for piece in _piece().findall(text):
         if piece in _OPENS:
             opening = True
             continue

@@ -489,6 +489,25 @@ def test_a_time_that_is_needed_and_cannot_be_read_is_an_error(
     assert says in done.stderr.decode()
 
 
+def test_times_in_words_that_are_sorted_as_text_are_told_of(tmp_path: Path, scripts: Path):
+    path, flags = tmp_path / "log.csv", ("--kind", "dialogue", "--order-column", "sent")
+    for early, late, told in (
+        ("Dec 31, 2023 2:05 PM", "Apr 1, 2024 9:01 AM", True),
+        ("2023年12月31日 9:05", "2023年12月31日 14:01", True),
+        ("31. Dez. 2023", "1. Jan. 2024", True),
+        ("2023-12-31 09:05", "2023-12-31 14:01", False),
+        ("a-1", "b-200", False),
+        ("7", "12", False),
+    ):
+        path.write_text(f'dialogue_id,text,sent\n1,a,"{early}"\n1,b,"{late}"\n')
+        done = run(scripts, *flags, path)
+        line = b"'sent' looks like a time in 2 turns, but is sorted as text: --time-format"
+        assert (line in done.stderr) == told, early
+    path.write_text('dialogue_id,text,sent\n1,a,"Apr 1, 2024 9:01 AM"\n1,b,"Jan 1, 2024 9:01 AM"\n')
+    done = run(scripts, *flags, "--time-format", "%b %d, %Y %I:%M %p", path)
+    assert done.stdout.index(b'"b"') < done.stdout.index(b'"a"') and b"as text" not in done.stderr
+
+
 def test_turns_without_a_time_beside_others_stand_last_and_are_told(tmp_path: Path, scripts: Path):
     def ordered(*times: str | None) -> subprocess.CompletedProcess:
         rows = [{"dialogue_id": 1, "text": str(i), "sent": t} for i, t in enumerate(times)]
@@ -768,6 +787,10 @@ for two nights
 
 Ähm Ölaf: 10:30
 12:30 or so
+
+[10:02] agent 小明：您好，请问：什么事？
+客服，请稍等：
+客户：退款
 """
 
 
@@ -788,6 +811,7 @@ def test_lines_of_text_may_begin_with_who_speaks(tmp_path: Path, scripts: Path):
             ("user", "the centre"),
         ],
         [("user", "10:30 12:30 or so")],
+        [("system", "您好，请问：什么事？ 客服，请稍等："), ("user", "退款")],
     ]
     assert b"dropped 1 turn without text" in read.stderr
     names = run(scripts, "--speaker-prefix", "--window", 2, path).stdout.splitlines()

@@ -66,6 +66,8 @@ MAILS = {
     "new\n\nOn 1 May 2024 at 09:00, Kim wrote:\n> old\n> > older\nalso new": "new\nalso new",
     "new\nOn Mon, May 1, 2024 Kim Lee\n<kim@x.org> wrote:\n\n>old": "new",
     "new\n\nAm 1. Mai 2024 um 09:00\nschrieb\nKim Lee\n<kim2@x.org>:\n> old": "new",
+    "好的\n\n张三 <z@x.cn> 于2024年3月12日周二 14:05写道：\n> 旧": "好的",
+    "כן\n\u202bבתאריך 12 במרץ 2024 מאת <\u202ad@x.org\u202c\u200f>:\u202c\n> ישן": "כן",
     "in 2024 we\nsaid\nthis:\n> old": "in 2024 we\nsaid",
     "a:\nb\n> old\n": "a:\nb",
     "My answers:\n\nOn 1 May 2024 at 9:00, Kim wrote:\n> one\n> two\n\n> three": "My answers:",

@@ -159,6 +159,26 @@ def test_a_tokenizer_learns_from_texts_of_which_one_is_many_blanks():
     assert train_tokenizer([words, blanks], vocab_size=300).tokenize(words) == words.split()
 
 
+def test_vowels_and_sounds_are_told_apart_in_every_script_and_no_text_is_one_unknown_word(
+    tmp_path: Path,
+):
+    apart = ("हे है हूँ", "か が", "ดี ดา", "কি কী")
+    alike = ("schön schon", "é e\u0301", "مَرْحَبًا مرحبا", "❤️ ❤", "ĐÈN đen")
+    long = "ต้องการสอบถามเกี่ยวกับสถานะการจัดส่งสินค้า" * 4  # without a blank
+    texts = [*apart, *alike, "한국어", long, f"{long}ครับ"] * 9
+    made = fresh_encoder(train_tokenizer(texts, vocab_size=400), hidden=64, layers=1)
+    save(made, tmp_path / "model", provenance={}, card="")
+    told = json.loads((tmp_path / "model" / "tokenizer_config.json").read_text())
+    assert told["tokenizer_class"] == "PreTrainedTokenizerFast"  # as transformers 4 knows it
+    for tokenizer in (made.tokenizer, load_encoder(str(tmp_path / "model")).tokenizer):
+        for words in (*apart, *alike):
+            told = {tuple(tokenizer.tokenize(word)) for word in words.split()}
+            assert len(told) == (1 if words in alike else len(words.split())), words
+        assert tokenizer.tokenize("한국어") == ["한국어"]
+        cut, more = tokenizer.tokenize(long), tokenizer.tokenize(f"{long}ครับ")
+        assert "[UNK]" not in cut + more and cut != more
+
+
 def test_speakers_are_told_by_their_tokens_and_who_is_unknown_is_the_system():
     encoder = fresh_encoder(train_tokenizer(TEXTS * 5, vocab_size=400), hidden=64, layers=1)
     plain = sequences_of(encoder, [(("ok", "ok", "ok"), (0, 1, 2))], 50)
@@ -575,7 +595,11 @@ def test_a_copy_that_lost_a_file_says_so_or_gives_the_same_vectors(model: Path, 
         *("1_Pooling", "config.json", "model.safetensors", "modules.json", "tokenizer.json"),
         "sentence_bert_config.json",
     }
-    assert "its tokenizer knows special tokens alone" in said["tokenizer.json"]
+    assert "(1) a `tokenizers` library serialization file" in said["tokenizer.json"]
+    settings = tmp_path / "tokenizer.json" / "tokenizer_config.json"
+    settings.write_text(json.dumps({"tokenizer_class": "BertTokenizer"}))  # makes one of nothing
+    with pytest.raises(ModelError, match="its tokenizer knows special tokens alone"):
+        load_encoder(str(settings.parent))
     assert "no modules.json, which tells its pooling" in said["modules.json"]
     assert 'no config.json in its folder "1_Pooling"' in said["1_Pooling"]
 

@@ -95,6 +95,7 @@ def slow(talks: list[list[tuple[str, str]]], most: int, shares: dict[str, float]
         ),
         ("it's in the city centre", "it's in the city centre"),
         ("您的房间已预订，价格是200元。", "您的房间已预订 价格是 # 元"),
+        ("आपका ऑर्डर 12 तैयार है। कैसे?", "आपका ऑर्डर # तैयार है कैसे"),
         ("12 34", "#"),
         ("...", ""),
     ],

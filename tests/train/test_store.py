@@ -135,6 +135,7 @@ def test_a_kept_store_is_of_one_tokenizer_however_that_is_written_down(
     shutil.copytree(model, own)
     tokenizer = json.loads((own / "tokenizer.json").read_text())
     (own / "tokenizer.json").unlink()
+    (own / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizer"}')
     words = sorted(tokenizer["model"]["vocab"], key=tokenizer["model"]["vocab"].__getitem__)
     for number, order in enumerate((words, [*words[:20], *reversed(words[20:])])):
         (own / "vocab.txt").write_text("".join(f"{word}\n" for word in order))

@@ -74,7 +74,7 @@ def record(raw: Raw) -> dict[str, Any]:
     talk = Talk()
     for start, who, text in spoken:
         said = SPOKEN.fullmatch(text) if named >= max(SEVERAL, MOST * len(spoken)) else None
-        who, text = (said["called"], said["text"] or "") if said and not who else (who, text)
+        who, text = (said["called"], said["text"]) if said and not who else (who, text)
         talk.say(who, text, time=start)
     return talk.record(id=raw.more)
 
