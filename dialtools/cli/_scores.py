@@ -43,6 +43,15 @@ def report(scored: Scored, options: ReportOptions, run: Run) -> None:
     check_gates(gates)
 
 
+def tell_finished(finished: str, options: ReportOptions | SuiteOptions, run: Run) -> None:
+    """Say that an earlier run has written the scores; then check the gates by what it wrote."""
+    from dialtools.eval.score import check_gates, gated, written_scores
+
+    gates = gated(written_scores(options.output), options.fail_under) if options.fail_under else []
+    run.close(finished)
+    check_gates(gates)
+
+
 def closing_line(output: str, scores: Sequence[Score]) -> str:
     """Return the first of some scores, and how many more were written to a file.
 

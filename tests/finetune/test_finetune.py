@@ -568,7 +568,9 @@ def test_a_gate_that_is_not_met_leaves_the_scores(
     finetune, model: Path, parts: Path, tmp_path: Path
 ):
     ask = ("intent", *INTENT, *OTHER, "--model", model, *FEW, *SPLITS, parts / "all.jsonl")
-    finetune(*ask, "--fail-under", "accuracy=101", "-o", tmp_path / "low.jsonl", code=4)
+    low = ("--fail-under", "accuracy=101", "-o", tmp_path / "low.jsonl")
+    finetune(*ask, *low, code=4)
+    finetune(*ask, *low, "--resume", code=4)  # finished, and no better for that
     left = sorted(path.name for path in tmp_path.glob("low*"))
     assert left == ["low.jsonl", "low.jsonl.job.json"], "the scores are written, and the job done"
 
