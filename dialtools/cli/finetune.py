@@ -77,10 +77,11 @@ def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
         options.overwrite = work.overwrite
         with run.policy() as policy:
             task = task_class(options, policy)
+        job.settle()
         runs = Runs(task, options, work, tell=run.warn)
         take_pieces(runs.take(), run, total=runs.total, unit="runs", resumable=work.kept)
         with finishing(work):
-            report(_scored(runs, options), options, run)
+            report(_scored(runs, options), options, run, inputs=job.inputs.described())
 
     where = "" if options.output == "-" else f"{options.output}: "
     each = f"{duration(runs.mean_seconds)} and {counted(runs.mean_steps, 'step')} each"
