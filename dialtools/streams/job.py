@@ -12,7 +12,7 @@ import orjson
 
 from dialtools.options import specs
 from dialtools.streams.digests import stdin_is
-from dialtools.streams.provenance import Inputs, plain_settings
+from dialtools.streams.provenance import Inputs, plain_settings, provenance
 
 Description = dict[str, Any]
 
@@ -54,6 +54,17 @@ class Job:
             **self.facts,
         }
         return orjson.loads(orjson.dumps(facts, default=str))
+
+    def provenance(self, counts: Mapping[str, Any] | None = None) -> Description:
+        """Return what an output needs to tell, the job among it.
+
+        Raises:
+            DataError: if an input changed while it was read.
+        """
+        of_every_output = provenance(
+            command=self.command, options=self.options, inputs=self.inputs, counts=counts
+        )
+        return {**of_every_output, "files": self.files(), **self.facts}
 
     def files(self) -> dict[str, Any]:
         """Return size and digest of each file or folder that an option names, by the option's key.
