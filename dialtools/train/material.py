@@ -125,9 +125,8 @@ def read_material(
     train, held = divide(store, options)
     if validation is None and len(held):
         validation = (store, held)
-    skipped = store.counts["skipped"]
-    skipped += validation[0].counts["skipped"] if options.validation and validation else 0
-    return Material(encoder, store, train, validation, skipped)
+    stores = {store, validation[0]} if validation else {store}
+    return Material(encoder, store, train, validation, sum(s.counts["skipped"] for s in stores))
 
 
 @contextmanager

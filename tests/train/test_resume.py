@@ -361,7 +361,11 @@ def test_a_finished_model_of_the_same_job_is_told_and_kept(
     again = train(*run, "-o", model, "--resume", corpus)
     assert b"finished already" in again.stderr
     assert again.stdout.decode().split() == [str(model)]
-    for change in (("--seed", 1, corpus), ("--limit", 100, corpus), ("--snapshot-every", 2, corpus)):
+    for change in (
+        ("--seed", 1, corpus),
+        ("--limit", 100, corpus),
+        ("--snapshot-every", 2, corpus),
+    ):
         refused = train(*run, "-o", model, "--resume", *change, code=1).stderr.decode()
         assert "--overwrite" in refused
         assert "another -o" in refused
