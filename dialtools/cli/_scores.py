@@ -23,23 +23,43 @@ if TYPE_CHECKING:
     from dialtools.eval.suite_job import Result
 
 
-def report(scored: Scored, options: ReportOptions, run: Run) -> None:
-    """Print a table for a person or JSONL for a machine, then the notes; then check the gates."""
+def report(
+    scored: Scored,
+    options: ReportOptions,
+    run: Run,
+    *,
+    inputs: Sequence[dict[str, Any]] | None = None,
+) -> None:
+    """Print a table for a person or JSONL for a machine, then the notes; then check the gates.
+
+    Args:
+        inputs: name, size and digest of every file that was read, of a task that takes long; else
+            they are taken now.
+    """
     from dialtools.eval.score import check_gates, gated
     from dialtools.streams.making import model_named
 
     scores = scored.scores
     gates = gated(scores, options.fail_under)
     model = model_named(scored.metadata)
-    inputs = _inputs(options, run)
+    read = _inputs(options, run) if inputs is None else list(inputs)
     for score in scores:
         score.model = score.model or model
-        score.inputs = inputs
+        score.inputs = read
     each = _goes_to_file(options.output) if options.each is None else options.each
     records = [score.record(each=each) for score in scores]
     write_scores(score_grid(scores), records, run)
     for note in scored.notes:
         run.warn(note)
+    check_gates(gates)
+
+
+def tell_finished(finished: str, options: ReportOptions | SuiteOptions, run: Run) -> None:
+    """Say that an earlier run has written the scores; then check the gates by what it wrote."""
+    from dialtools.eval.score import check_gates, gated, written_scores
+
+    gates = gated(written_scores(options.output), options.fail_under) if options.fail_under else []
+    run.close(finished)
     check_gates(gates)
 
 

@@ -44,6 +44,7 @@ def main(options: CurveOptions, run: Run) -> None:
             refuse_existing(options.plot, overwrite=work.overwrite)
 
         curve = task.Curve(points, prepare(options))
+        job.settle()
         opened = partial(open_model, options=options, max_length=options.max_length)
         pieces = curve.take(work, opened)
         with run.graceful("snapshot"):

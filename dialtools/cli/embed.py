@@ -66,6 +66,7 @@ from dialtools.streams.tally import counted
 
 if TYPE_CHECKING:
     from dialtools.embed.run import Embedding
+    from dialtools.streams.job import Job
     from dialtools.streams.resume import Work
 
 SELDOM = 5_000_000
@@ -94,11 +95,12 @@ def main(options: EmbedOptions, run: Run) -> None:
     plan: dict[str, str] = {}
     with run.policy() as policy, run.progress(None, "texts") as progress:
         embedding = Embedding(options, model, policy, progress.advance)
+        job = embedding.job(run.name, run.inputs, run.part_facts())
         if options.dry_run:
             plan = embedding.plan()
         elif options.output == "-":
-            embedding.stream(run.provenance())
-        elif finished := _write_file(embedding, run):
+            embedding.stream(job.provenance())
+        elif finished := _write_file(embedding, job, run):
             return run.close(finished)
 
     if plan:
@@ -108,9 +110,8 @@ def main(options: EmbedOptions, run: Run) -> None:
     run.close(*embedding.closing_notes())
 
 
-def _write_file(embedding: Embedding, run: Run) -> str:
+def _write_file(embedding: Embedding, job: Job, run: Run) -> str:
     """Embed into --output; return what tells that an earlier run has done so, or nothing."""
-    job = embedding.job(run.name, run.inputs, run.part_facts())
     with run.claim(job) as work:
         if work.finished:
             embedding.expect_transform()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dialtools.cli._command import command
 from dialtools.cli._grid import table_format
 from dialtools.cli._run import Run
-from dialtools.cli._scores import report_suite
+from dialtools.cli._scores import report_suite, tell_finished
 from dialtools.eval.options.base import page_of
 from dialtools.eval.options.compare import CompareOptions
 from dialtools.eval.options.mteb import MtebOptions
@@ -34,7 +34,7 @@ def suite(options: SuiteOptions, run: Run) -> None:
     job = task.job_of(run.name, options, benchmark, places)
     with run.claim(job) as work:
         if work.finished:
-            return run.close(work.finished)
+            return tell_finished(work.finished, options, run)
         options.overwrite = work.overwrite
         pieces = task.take(benchmark, places, work, seed=options.seed)
         take_pieces(pieces, run, total=len(places), unit="data sets", resumable=work.kept)

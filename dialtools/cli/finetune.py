@@ -58,7 +58,7 @@ def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
 
     start_torch(options.threads)
     from dialtools.cli._pieces import finishing, take_pieces
-    from dialtools.cli._scores import report
+    from dialtools.cli._scores import report, tell_finished
     from dialtools.encoder.device import slower_precision
     from dialtools.finetune.job import Runs, job_of
 
@@ -73,14 +73,15 @@ def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
     job = job_of(run.name, options)
     with run.claim(job) as work:
         if work.finished:
-            return run.close(work.finished)
+            return tell_finished(work.finished, options, run)
         options.overwrite = work.overwrite
         with run.policy() as policy:
             task = task_class(options, policy)
+        job.settle()
         runs = Runs(task, options, work, tell=run.warn)
         take_pieces(runs.take(), run, total=runs.total, unit="runs", resumable=work.kept)
         with finishing(work):
-            report(_scored(runs, options), options, run)
+            report(_scored(runs, options), options, run, inputs=job.inputs.described())
 
     where = "" if options.output == "-" else f"{options.output}: "
     each = f"{duration(runs.mean_seconds)} and {counted(runs.mean_steps, 'step')} each"

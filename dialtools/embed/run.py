@@ -168,6 +168,7 @@ class Embedding:
         """
         # what an interrupted run fitted and saved, it may save again
         self._prepare(overwrite=work.overwrite or work.resumed)
+        work.job.settle_files()
         count = 0
         with hashed_stdin() as stdin, self._written_behind(work) as written:
             for count, ready in enumerate(self._early(self._unfinished(work)), 1):

@@ -31,7 +31,9 @@ def job_of(command: str, options: FinetuneOptions) -> Job:
     seed = () if getattr(options, "test_share", None) else ("seed",)
     facts = {
         "precision": settled_precision(options),
-        "models": [describe(model) for model in options.model],
+        "models": [
+            {**describe(str(model_folder(model))), "name": model} for model in options.model
+        ],
     }
     return Job(command, options, Inputs(files), facts=facts, pieces=(*PIECES, *seed))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -11,7 +12,7 @@ import orjson
 
 from dialtools.options import specs
 from dialtools.streams.digests import stdin_is
-from dialtools.streams.provenance import Inputs, describe, plain_settings
+from dialtools.streams.provenance import Inputs, plain_settings, provenance
 
 Description = dict[str, Any]
 
@@ -39,6 +40,9 @@ class Job:
     makes: Collection[str] = ()
     directory: bool = False
 
+    def __post_init__(self) -> None:
+        _ = self._named  # as they are when the run begins
+
     def description(self) -> Description:
         """Return the job as a manifest tells it."""
         facts = {
@@ -51,20 +55,56 @@ class Job:
         }
         return orjson.loads(orjson.dumps(facts, default=str))
 
+    def provenance(self, counts: Mapping[str, Any] | None = None) -> Description:
+        """Return what an output needs to tell, the job among it.
+
+        Raises:
+            DataError: if an input changed while it was read.
+        """
+        of_every_output = provenance(
+            command=self.command, options=self.options, inputs=self.inputs, counts=counts
+        )
+        return {**of_every_output, "files": self.files(), **self.facts}
+
     def files(self) -> dict[str, Any]:
         """Return size and digest of each file or folder that an option names, by the option's key.
 
         Of an option that names several, a list.
+
+        Raises:
+            DataError: if one changed since the run began.
         """
-        described: dict[str, Any] = {}
+        return {
+            key: named.described() if several else named.described()[0]
+            for key, (named, several) in self._named.items()
+        }
+
+    def settle(self) -> None:
+        """Take inputs and files as read: what becomes of them from here on changes nothing.
+
+        Raises:
+            DataError: if one changed since the run began.
+        """
+        self.inputs.settle()
+        self.settle_files()
+
+    def settle_files(self) -> None:
+        """Take the files that options name as read, as `settle` does."""
+        for named, _ in self._named.values():
+            named.settle()
+
+    @cached_property
+    def _named(self) -> dict[str, tuple[Inputs, bool]]:
+        """The files of each option that names some, and whether it may name several."""
+        named: dict[str, tuple[Inputs, bool]] = {}
         for spec in specs(self.options.__class__):
             if "FILE" not in (spec.metavar or "") or spec.how or spec.positional:
                 continue
             value = getattr(self.options, spec.name)
             names = cast("tuple[Any, ...]", value if isinstance(value, tuple) else (value,))
-            if found := [describe(name) for name in names if _is_there(name)]:
-                described[spec.key] = found if isinstance(value, tuple) else found[0]
-        return described
+            if found := [name for name in names if _is_there(name)]:
+                named[spec.key] = Inputs(found), isinstance(value, tuple)
+        return named
 
 
 def _is_there(name: Any) -> bool:

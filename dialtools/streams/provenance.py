@@ -80,6 +80,15 @@ class Inputs:
             if _stamp(file) != stamp:
                 raise DataError("changed while it was read", where=file)
 
+    def settle(self) -> None:
+        """Take the files as read: what becomes of them from here on changes nothing.
+
+        Raises:
+            DataError: if a file changed since the run began.
+        """
+        self.described()
+        self._stamps.clear()
+
     @property
     def stdin(self) -> dict[str, Any]:
         """What is known of stdin."""

@@ -90,7 +90,7 @@ from dialtools.streams.job_files import (
     write_manifest,
 )
 from dialtools.streams.locks import Lock
-from dialtools.streams.provenance import provenance, read_provenance
+from dialtools.streams.provenance import read_provenance
 from dialtools.streams.scraps import (
     WORKING,
     clear_scraps,
@@ -238,11 +238,7 @@ class Work:
         Raises:
             DataError: if an input changed while it was read.
         """
-        job = self.job
-        of_every_output = provenance(
-            command=job.command, options=job.options, inputs=job.inputs, counts=counts
-        )
-        return {**of_every_output, "files": job.files(), **job.facts}
+        return self.job.provenance(counts)
 
     def finish(self) -> None:
         """Remove the folder: the output is written, and tells its job.

@@ -34,7 +34,7 @@ from dialtools.streams.digests import hashed_stdin
 from dialtools.streams.full import naming
 from dialtools.streams.locks import locked
 from dialtools.streams.policy import Policy
-from dialtools.streams.provenance import Inputs, describe
+from dialtools.streams.provenance import Inputs
 from dialtools.streams.tally import counted
 from dialtools.streams.vector_files import vector_chunks
 from dialtools.train.data.pairs_of_chunk import read_pairs
@@ -107,10 +107,11 @@ def read_material(
     """
     start = load_start(options)  # one that cannot be used is told before the pairs are read
     check_prefixes(start, options)
+    files = [inputs, *([Inputs([options.teacher])] if options.teacher else [])]
     with Policy(options.on_error, dry=options.dry_run) as policy:
-        with _store_folder(folder, start, options, inputs, tell) as place:
+        with _store_folder(folder, start, options, files, tell) as place:
             if not _serves(place, shared=place.parent != folder, on_error=options.on_error):
-                _spool_inputs(place, options, policy)
+                _spool_inputs(place, options, policy, files)
             if (place / STDIN).is_file():
                 note_stdin(json.loads((place / STDIN).read_text()))
             encoder = ready_encoder(start, place, options)
@@ -124,9 +125,8 @@ def read_material(
     train, held = divide(store, options)
     if validation is None and len(held):
         validation = (store, held)
-    skipped = store.counts["skipped"]
-    skipped += validation[0].counts["skipped"] if options.validation and validation else 0
-    return Material(encoder, store, train, validation, skipped)
+    stores = {store, validation[0]} if validation else {store}
+    return Material(encoder, store, train, validation, sum(s.counts["skipped"] for s in stores))
 
 
 @contextmanager
@@ -134,14 +134,13 @@ def _store_folder(
     folder: Path,
     start: Encoder | None,
     options: TrainOptions,
-    inputs: Inputs,
+    files: Sequence[Inputs],
     tell: Callable[[str], None],
 ) -> Iterator[Path]:
     """Yield where the store of these pairs is, or is to be made; an entry of --cache is locked."""
     key = None
     if options.cache and not options.dry_run:
-        taught = [describe(options.teacher)] if options.teacher else []
-        key = cache_key(start, options, [*inputs.described(), *taught])
+        key = cache_key(start, options, [file for each in files for file in each.described()])
         if not key:
             tell("--cache keeps no pairs that come through a pipe")
     if not options.cache or not key:
@@ -203,11 +202,14 @@ def _serves(place: Path, *, shared: bool, on_error: str) -> bool:
     return not shared or on_error == "skip" or not read_counts(done)["skipped"]
 
 
-def _spool_inputs(place: Path, options: TrainOptions, policy: Policy) -> None:
+def _spool_inputs(
+    place: Path, options: TrainOptions, policy: Policy, files: Sequence[Inputs]
+) -> None:
     """Spool the pair stream.
 
     Raises:
-        DataError: if there are fewer than two pairs, or an objective that wants templates has none.
+        DataError: if there are fewer than two pairs, an objective that wants templates has none, or
+            a file changed meanwhile.
     """
     reads_stdin = not options.inputs or "-" in options.inputs
     watched = hashed_stdin() if reads_stdin else nullcontext()
@@ -224,6 +226,8 @@ def _spool_inputs(place: Path, options: TrainOptions, policy: Policy) -> None:
             raise DataError(f"{counted(pairs, 'pair')}: nothing to contrast", hint=hint)
         if objective_entry(options).templates:
             _check_placeholders(len(placeholders(scrap)))
+        for each in files:
+            each.check()
         if stdin:
             write_json(scrap / STDIN, stdin.content())
 

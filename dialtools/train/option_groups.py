@@ -223,7 +223,6 @@ class ProgressOptions:
         group="Output",
         help="also save a model directory every N steps or every epoch, at the start and at "
         "the end, under snapshots/ of the model directory; dial-eval curve scores them",
-        how=True,
     )
     resume: bool = restated(
         ResumeOptions, "resume", help="continue from the checkpoint of a stopped run"

@@ -276,6 +276,7 @@ def begin(
         tell=tell,
         note_stdin=lambda content: work.note_stdin(content, keep=True),
     )
+    work.job.settle()
     validation = None
     if material.validation:
         store, pairs = material.validation

@@ -40,8 +40,9 @@ class StepLog:
         if tensorboard:
             from torch.utils.tensorboard import SummaryWriter
 
-            # what a killed run wrote after its checkpoint is hidden
-            self.writer = SummaryWriter(tensorboard, purge_step=upto + 1 if upto else None)
+            # what a killed run wrote after its checkpoint is hidden, or all without one
+            purged = upto + 1 if upto else 0
+            self.writer = SummaryWriter(tensorboard, purge_step=purged if rows else None)
 
     def add(self, row: dict[str, Any]) -> None:
         """Append a row of figures of the step that it names."""

@@ -92,8 +92,8 @@ HOW = """
     address bounds cache checkpoint-every color config coordinates debug device dry-run
     engine fail-if-worse fail-under jobs json memory metric nproc on-error output
     overwrite parts plot print-config quiet report resume save-book save-episodes
-    save-router save-summary save-templates save-transform shard snapshot-every table
-    tensorboard threads verbose workers
+    save-router save-summary save-templates save-transform shard table tensorboard threads
+    verbose workers
 """
 
 

@@ -19,7 +19,7 @@ from dialtools.embed import transforms
 from dialtools.embed.flow import FittedFlow, Flow, fit_flow
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import DataError, ModelError
-from dialtools.streams.making import one_space
+from dialtools.streams.making import making, one_space
 from dialtools.streams.vector_files import read_embeddings
 
 Embed = Callable[..., subprocess.CompletedProcess]
@@ -311,6 +311,22 @@ def test_vectors_of_two_kinds_of_transform_are_not_compared_though_a_file_holds_
     assert one_space(known, told["fitted"], where="fitted") == known  # may be the same
     with pytest.raises(DataError, match=r"^white: its vectors were transformed otherwise"):
         one_space(known, told["white"], where="white")
+
+
+def test_vectors_in_a_pipe_tell_their_transform_as_those_in_a_file_do(
+    embed: Embed, scripts: Path, glove: Path, tmp_path: Path
+):
+    embed("--whiten", "--save-transform", "w.safetensors", "-o", "white.parquet")
+    line = [scripts / "dial-embed", "--model", glove, "--transform", "w.safetensors"]
+    (tmp_path / "others.jsonl").write_text('{"text":"bill card"}\n')
+    subprocess.run([*line, "texts.jsonl", "-o", "file.parquet"], cwd=tmp_path, check=True)
+    with (tmp_path / "pipe.arrow").open("wb") as pipe:
+        subprocess.run([*line, "others.jsonl"], cwd=tmp_path, check=True, stdout=pipe)
+    file, pipe = (
+        read_embeddings([str(tmp_path / name)]).metadata for name in ("file.parquet", "pipe.arrow")
+    )
+    assert making(file)["files"] == making(pipe)["files"]
+    one_space(one_space({}, file, where="file"), pipe, where="pipe")
 
 
 def test_whiten_keeps_the_first_dimensions_and_scales_again_where_asked(

@@ -385,9 +385,13 @@ def test_a_suite_or_folder_that_is_not_named_is_a_usage_error(command: Command, 
 
 
 def test_a_gate_holds_for_the_scores_of_every_set(
-    command: Command, mine: Path, folders: tuple[Path, Path]
+    command: Command, mine: Path, folders: tuple[Path, Path], tmp_path: Path
 ):
-    assert "below 99" in command("suite", mine, folders[0], "--fail-under", "mrr=99", code=4).stderr
+    line = ("suite", mine, folders[0], "-o", tmp_path / "scores.jsonl", "--fail-under")
+    assert "below 99" in command(*line, "mrr=99", code=4).stderr
+    finished = command(*line, "mrr=99", "--resume", code=4).stderr
+    assert "finished already" in finished and "below 99" in finished
+    command(*line, "mrr=1", "--resume")
 
 
 @pytest.mark.shared

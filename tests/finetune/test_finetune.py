@@ -32,7 +32,8 @@ from sklearn.metrics import f1_score
 from dialtools.finetune import act, tune
 from dialtools.finetune.act import Act, ActProtocol
 from dialtools.finetune.intent import Intent, IntentProtocol
-from dialtools.finetune.job import Runs
+from dialtools.finetune.job import Runs, job_of
+from dialtools.finetune.options import FinetuneOptions
 from dialtools.finetune.schedule import Schedule, follow
 from dialtools.finetune.select import Select, SelectProtocol
 from dialtools.metrics.episodes import sample_sets
@@ -361,6 +362,19 @@ def test_a_job_whose_seed_tells_its_test_rows_goes_on_with_that_seed_alone(
     assert "cannot resume: --seed was 0, is 1" in refused
 
 
+def test_a_model_in_the_local_cache_is_known_by_its_content(
+    intents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("dialtools.finetune.job.model_folder", lambda name: tmp_path)
+    options = FinetuneOptions(inputs=(str(intents),), model=("some/model",))
+    told = []
+    for weights in ("as they were", "others"):
+        (tmp_path / "model.safetensors").write_text(weights)
+        told += job_of("dial-test", options).description()["models"]
+    assert {model["name"] for model in told} == {"some/model"}
+    assert told[0]["sha256"] != told[1]["sha256"]
+
+
 def test_a_finished_job_says_so_and_one_of_other_records_or_options_is_refused(
     finetune, model: Path, intents: Path, tmp_path: Path
 ):
@@ -566,7 +580,9 @@ def test_a_gate_that_is_not_met_leaves_the_scores(
     finetune, model: Path, parts: Path, tmp_path: Path
 ):
     ask = ("intent", *INTENT, *OTHER, "--model", model, *FEW, *SPLITS, parts / "all.jsonl")
-    finetune(*ask, "--fail-under", "accuracy=101", "-o", tmp_path / "low.jsonl", code=4)
+    low = ("--fail-under", "accuracy=101", "-o", tmp_path / "low.jsonl")
+    finetune(*ask, *low, code=4)
+    finetune(*ask, *low, "--resume", code=4)  # finished, and no better for that
     left = sorted(path.name for path in tmp_path.glob("low*"))
     assert left == ["low.jsonl", "low.jsonl.job.json"], "the scores are written, and the job done"
 

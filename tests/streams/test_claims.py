@@ -441,6 +441,20 @@ def test_an_input_that_changes_while_it_is_read_is_an_error(options):
         inputs.described()
 
 
+def test_files_that_are_read_are_told_as_they_were_whatever_becomes_of_them(options, tmp_path):
+    options.other = str(tmp_path / "other.jsonl")
+    changing = [Path(options.inputs[0]), Path(options.other)]
+    changing[1].write_text("as it was\n")
+    jobs = [Job("dial-test", options, Inputs(options.inputs)) for _ in range(3)]
+    before = jobs[0].description()
+    jobs[0].settle()
+    for file, job in zip(changing, jobs[1:], strict=True):
+        file.write_text("another text\n")
+        with pytest.raises(DataError, match="changed while it was read"):
+            job.description()
+    assert jobs[0].description() == before
+
+
 def test_two_runs_on_one_folder_wait_or_are_refused(tmp_path):
     with locked(tmp_path / "cache"):
         with pytest.raises(OutputError, match="another run is at work"):

@@ -146,9 +146,9 @@ def test_a_job_tells_options_inputs_files_and_facts(tmp_path: Path):
     assert (told["shard"], told["precision"], told["command"]) == (None, "half", "dial-x")
     for plain in ("weights", "none"):  # neither given nor there
         setattr(options, plain, None)
-    assert made.files() == {}
+    assert Job("dial-x", options, Inputs([])).files() == {}
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "part").write_text("in it")
     options.books = (paths["weights"], str(tmp_path / "folder"))
-    one, folder = made.files()["books"]
+    one, folder = Job("dial-x", options, Inputs([])).files()["books"]
     assert one == weights and (folder["files"], folder["bytes"]) == (1, 5)

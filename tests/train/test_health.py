@@ -37,10 +37,13 @@ def test_a_log_keeps_the_rows_up_to_the_checkpoint_and_no_half_of_one(tmp_path: 
     assert rows_kept(tmp_path, 0) == [1], "without a checkpoint none is kept"
 
 
-@pytest.mark.parametrize(("upto", "purged"), [(0, None), (7, 8)])
+@pytest.mark.parametrize(
+    ("before", "upto", "purged"), [(b"", 0, None), (b'{"step":1}\n', 0, 0), (b'{"step":7}\n', 7, 8)]
+)
 def test_tensorboard_hides_the_steps_after_the_checkpoint(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, upto: int, purged: int | None
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, before: bytes, upto: int, purged: int | None
 ):
+    (tmp_path / "train-log.jsonl").write_bytes(before)
     made = Mock()
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", Mock(SummaryWriter=made))
     with closing(StepLog(tmp_path, upto=upto, tensorboard="runs")) as log:

@@ -12,12 +12,17 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from subprocess import PIPE
+from typing import Any
 
 import pytest
 from at_work import broken_off, logged, until
 from pair_corpus import SMALL, Train, as_lines, pair_records, steps, weights
+from train_parts import recipe_options
 
-from dialtools.train import steplog
+from dialtools.errors import DataError
+from dialtools.streams.provenance import Inputs
+from dialtools.train import material, steplog
+from dialtools.train.data.spool import spool
 
 Start = Callable[..., subprocess.Popen]
 Broken = Callable[..., None]
@@ -256,6 +261,43 @@ def test_the_model_tells_what_it_was_trained_on(
     assert told == [{"name": "-", "bytes": pairs.stat().st_size, "sha256": digest}]
 
 
+def test_what_becomes_of_files_that_were_read_changes_nothing(
+    start: Start, corpus: Path, unbroken: Path, tmp_path: Path
+):
+    model, held = tmp_path / "model", tmp_path / "held.jsonl"
+    held.write_bytes(as_lines(pair_records(10, seed=1)))
+    digests = [sha256(path.read_bytes()).hexdigest() for path in (corpus, held)]
+    process = start(model, "--validation", held, "--snapshot-every", 60, corpus)
+    until(process, lambda: logged(model) > 0)
+    corpus.unlink()
+    held.write_bytes(held.read_bytes()[:-1])
+    _, stderr = process.communicate(timeout=300)
+    assert process.returncode == 0, stderr.decode()
+    for tells in (model, model / "snapshots" / "step-000150"):
+        facts = json.loads((tells / "dialtools.json").read_text())
+        told = [facts["inputs"][0], facts["files"]["validation"]]
+        assert [file["sha256"] for file in told] == digests
+    assert weights(model) == weights(unbroken)
+
+
+def test_pairs_that_change_while_they_are_read_are_kept_by_no_cache(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def grown(*where: Any, **how: Any) -> int:
+        corpus.write_bytes(corpus.read_bytes() + as_lines(pair_records(1)))
+        return spool(*where, **how)
+
+    monkeypatch.setattr(material, "spool", grown)
+    options = recipe_options(
+        method="dse", output=str(tmp_path / "model"), cache=str(tmp_path / "cache")
+    )
+    options.inputs = (str(corpus),)
+    inputs = Inputs(options.inputs)
+    with pytest.raises(DataError, match="changed while it was read"):
+        material.read_material(tmp_path, options, inputs, tell=str, note_stdin=dict)
+    assert not [path for path in (tmp_path / "cache").iterdir() if path.is_dir()]
+
+
 def test_skipped_records_count_after_a_resume_too(
     train: Train, broken: Broken, corpus: Path, tmp_path: Path
 ):
@@ -319,7 +361,11 @@ def test_a_finished_model_of_the_same_job_is_told_and_kept(
     again = train(*run, "-o", model, "--resume", corpus)
     assert b"finished already" in again.stderr
     assert again.stdout.decode().split() == [str(model)]
-    for change in (("--seed", 1, corpus), ("--limit", 100, corpus)):
+    for change in (
+        ("--seed", 1, corpus),
+        ("--limit", 100, corpus),
+        ("--snapshot-every", 2, corpus),
+    ):
         refused = train(*run, "-o", model, "--resume", *change, code=1).stderr.decode()
         assert "--overwrite" in refused
         assert "another -o" in refused
