@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
+from typing import Any, BinaryIO
 
 import orjson
+import pyarrow as pa
 
 from dialtools.streams.full import scratch_file
-from dialtools.streams.record_tables import record_batches
+from dialtools.streams.record_tables import BATCH_ROWS, misfits
+from dialtools.streams.schemas import schema_of, united
 from dialtools.streams.sinks import writer
 
 
 @contextmanager
 def table_of_lines(
     output: str, *, format: str, overwrite: bool, metadata: dict[str, str]
-) -> Generator[Callable[[bytes], object]]:
+) -> Generator[Callable[[bytes], None]]:
     """Open an output; the yielded function takes blobs of JSON lines, which wait on the disk.
 
     Raises:
@@ -25,7 +29,27 @@ def table_of_lines(
         writer(output, format=format, overwrite=overwrite, metadata=metadata) as write,
         scratch_file() as spool,
     ):
-        yield spool.write
+        schema: pa.Schema | None = None
+
+        def add(blob: bytes) -> None:
+            nonlocal schema
+            spool.write(blob)
+            with misfits():
+                schema = _widened(schema, [orjson.loads(line) for line in blob.splitlines()])
+
+        yield add
         spool.seek(0)
-        for batch in record_batches(map(orjson.loads, spool), at_once=False):
-            write(batch)
+        with misfits():
+            for batch in _batches(spool, schema):
+                write(batch)
+
+
+def _widened(schema: pa.Schema | None, rows: Sequence[dict[str, Any]]) -> pa.Schema:
+    """Return the schema of all records so far, those new ones included."""
+    fresh = schema_of(rows)
+    return united([schema, fresh]) if schema else fresh
+
+
+def _batches(spool: BinaryIO, schema: pa.Schema | None) -> Iterator[pa.RecordBatch]:
+    while lines := list(islice(spool, BATCH_ROWS)):
+        yield pa.RecordBatch.from_pylist([orjson.loads(line) for line in lines], schema=schema)

@@ -31,6 +31,11 @@ def column_of(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Arra
     return column if kind is None else _held(column, kind)
 
 
+def schema_of(rows: Sequence[Mapping[str, Any]]) -> pa.Schema:
+    """Return the schema that records show."""
+    return pa.schema([(name, column.type) for name, column in columns_of(rows).items()])
+
+
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, pa.Array]:
     """Return the columns of records by name, in the order in which they occur first."""
     names = dict.fromkeys(name for row in rows for name in row)

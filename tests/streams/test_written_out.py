@@ -21,7 +21,7 @@ from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.streams import record_tables
 from dialtools.streams.failure import MARK
 from dialtools.streams.record_tables import record_batches
-from dialtools.streams.schemas import columns_of
+from dialtools.streams.schemas import schema_of
 from dialtools.streams.sinks import (
     json_lines,
     open_output,
@@ -194,8 +194,7 @@ def test_rows_are_batches_of_a_few_thousand_in_which_nothing_is_lost(monkeypatch
         assert told.value.hint == "--to jsonl takes any record"
     for at_once in (True, False):
         assert list(record_batches([], at_once=at_once)) == []
-    columns = columns_of([{"b": 2**64 - 1}, {"a": [1], "b": 1}, {}])
-    schema = pa.RecordBatch.from_pydict(columns).schema
+    schema = schema_of([{"b": 2**64 - 1}, {"a": [1], "b": 1}, {}])
     assert schema == pa.schema([("b", pa.uint64()), ("a", pa.list_(pa.int64()))])
 
 
