@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.chunks import _blank_line, _Cutter, read_chunks, read_records, records
 from dialtools.streams.formats import FORMATS, by_magic, by_suffix
+from dialtools.streams.lines_table import table_of_lines
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import describe, digest
 from dialtools.streams.record_tables import record_batches
@@ -172,6 +173,24 @@ def test_what_is_written_last_or_needs_a_name_is_not_streamed(monkeypatch: pytes
         output_format("x.csv", None)
     assert output_format("x.csv", "jsonl") == output_format("x", None) == "jsonl"
     assert output_format("-", "parquet", dry=True) == "parquet"
+
+
+def test_records_of_later_lines_widen_the_table_of_all(tmp_path: Path):
+    path = str(tmp_path / "x.parquet")
+    with table_of_lines(path, format="parquet", overwrite=False, metadata={}) as add:
+        add(b'{"a":1}\n{"a":2,"b":null}\n')
+        add(b'{"a":0.5,"c":["x"]}\n')
+    assert pq.read_table(path).to_pylist() == [
+        {"a": 1, "b": None, "c": None},
+        {"a": 2, "b": None, "c": None},
+        {"a": 0.5, "b": None, "c": ["x"]},
+    ]
+    with (
+        pytest.raises(DataError, match="records do not fit one table"),
+        table_of_lines(path, format="parquet", overwrite=True, metadata={}) as add,
+    ):
+        add(b'{"a":1}\n')
+        add(b'{"a":"x"}\n')
 
 
 def test_what_a_failed_writer_of_parquet_still_writes_comes_to_nothing():
