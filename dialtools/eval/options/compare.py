@@ -28,7 +28,8 @@ What is compared:
 Data sets are matched by their test items, whatever their files are called,
 and by name where the items are not recorded (--name, else that of the
 file). Scores with other test items or options of the task, or without kept
-results, are named and not tested. If no score can be compared, the command ends in an error.
+results, are named and not tested. If no score can be compared, the command
+ends in an error.
 
 Intervals and tests:
 
