@@ -296,6 +296,14 @@ def test_scores_of_other_options_of_the_task_are_not_compared(command: Command, 
     command("compare", "--fail-if-worse", 1, usual, kind, code=1)
 
 
+def test_what_is_learnt_from_may_be_what_is_compared(command: Command, toy: Toy, tmp_path: Path):
+    file = write(tmp_path / "train.jsonl", toy.rows("train"), embedding=toy.vectors["train"])
+    ask = ("intent", "--shots", 1, "--runs", 3, "--train", file, "--test", file, "-o")
+    command(*ask, tmp_path / "said.jsonl")
+    command(*ask, tmp_path / "made.jsonl", "--synthetic")
+    assert "scored with" not in command("compare", *tmp_path.glob("*[de].jsonl")).stderr
+
+
 def test_a_gate_minds_which_direction_is_better(command: Command, tmp_path: Path):
     files = [
         scores(tmp_path / f"{name}.jsonl", record(own), record(own, metric="alignment"))

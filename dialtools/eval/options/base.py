@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialtools.errors import ConfigError
-from dialtools.options import RunOptions, argument, option, restated, specs
+from dialtools.options import RunOptions, Spec, argument, option, restated, settings, specs
 from dialtools.streams.formats import last_suffix
 from dialtools.streams.options import OutputOptions, RowLimitOptions
 from dialtools.values import metric_bound
@@ -32,19 +32,22 @@ SOURCES = ("train", "test", "validation", "pool", "episodes")
 """Options of tasks that name a file beside the inputs."""
 OF_ROWS = ("Input", "Output", "Run")
 """Groups of options that say which rows are scored, and where scores go."""
-IN_SCORES = ("shots", "k", "sweep_compress", "runs", "episodes", "episode_set", "max_rows")
-"""Options that several scores of one run differ in, or that draw other examples or rows."""
+OF_LEARNING = ("runs", "episodes", "episode_set", "synthetic", "template_references", "max_rows")
+"""Options that say which examples or rows are learnt from: to compare that may be the question."""
+IN_SETTINGS = ("shots", "k", "sweep_compress")
+"""Options that several scores of one run differ in."""
 
 
 def protocol(options: RunOptions) -> dict[str, Any]:
     """Return the options of a task that are not its usual ones, and make its scores others."""
-    own = (spec for spec in specs(options.__class__) if spec.group not in OF_ROWS)
-    values = {
-        spec.key: (getattr(options, spec.name), spec.default)
-        for spec in own
-        if not (spec.how or spec.positional or spec.name in IN_SCORES)
+    usual = {spec.key: spec.default for spec in specs(options.__class__) if _is_of_scoring(spec)}
+    return {
+        key: value for key, value in settings(options).items() if value != usual.get(key, value)
     }
-    return {key: value for key, (value, usual) in values.items() if value != usual}
+
+
+def _is_of_scoring(spec: Spec) -> bool:
+    return spec.group not in OF_ROWS and spec.name not in (*OF_LEARNING, *IN_SETTINGS)
 
 
 @dataclass
