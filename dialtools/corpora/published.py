@@ -71,7 +71,7 @@ def each_file(paths: Sequence[str], chosen: str | None, *, whole: bool = False) 
         DataError: if an input is not there, or a file in such a folder cannot be read.
     """
     every = (paths or ("-",)) if whole else unfolded(paths)
-    each = ([path] if is_in_parts(path) else _own_files(path, chosen) for path in every)
+    each = ([path] if whole and is_in_parts(path) else _own_files(path, chosen) for path in every)
     return [file for files in each for file in files]
 
 

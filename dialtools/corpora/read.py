@@ -211,12 +211,12 @@ def dialogues(
         return
     shape = Shaper(logs, tally)
     columns = chunk.data.schema.names if chunk.columnar else ()
-    silent = dict.fromkeys(key for key in TEXT_KEYS if key in columns)  # a row lacks what is null
+    silent = {key: None for key in TEXT_KEYS if key in columns}  # a row lacks what is null
     read = _read(chunk, policy, logs, DIALOGUE_FIELDS)
     for number, record in read:
         try:
-            told = record if key_of_turns(record) else silent | record
-            found = _of_one_turn(told) if utterances and _is_utterance(told) else record
+            alone = utterances and _is_utterance(record.keys() | silent)
+            found = _of_one_turn(silent | record) if alone else record
             if shape.idle and OF_CHATS.isdisjoint(found) and not is_tree(found):
                 talk = dialogue(found)
                 said = talk.spoken()

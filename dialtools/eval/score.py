@@ -14,12 +14,9 @@ from dialtools.eval.each import size, statistic
 from dialtools.metrics import counts
 from dialtools.metrics.paired import Statistic
 from dialtools.metrics.resample import over_items, over_runs
-from dialtools.streams.chunks import read_records
-from dialtools.streams.policy import Policy
 
 SCHEMA = "dialtools.score/1"
 Each = list[Any] | dict[str, list[Any]]
-MAKER = "dial-eval TASK ... -o FILE.jsonl writes them"
 RESAMPLES = 400
 """Of the items, for half of an interval: 400 find it to within 10 %, 95 times in 100."""
 BELOW_ZERO = ("spearman", "pearson", "ari")
@@ -198,16 +195,6 @@ def gated(scores: list[Score], gates: tuple[str, ...]) -> list[tuple[Score, str]
             raise ConfigError(f"--fail-under: no metric {name!r}", hint=proposed(name, known))
         named += hits
     return named
-
-
-def written_scores(path: str) -> list[Score]:
-    """Return the scores of a file of records, without averages and published numbers.
-
-    Raises:
-        DataError: if it is none.
-    """
-    records = (record for _, record in read_records([path], policy=Policy(maker=MAKER)))
-    return [Score.from_record(record) for record in records if "n" in record]
 
 
 def check_gates(named: list[tuple[Score, str]]) -> None:

@@ -18,13 +18,13 @@ from dialtools.eval import each
 from dialtools.eval.compare.names import Column, Seed, with_names_of_the_first
 from dialtools.eval.compare.sides import sides
 from dialtools.eval.options.compare import CompareOptions
-from dialtools.eval.score import MAKER
 from dialtools.eval.suite import Row
 from dialtools.streams.chunks import read_records
 from dialtools.streams.formats import COMPRESSED, FORMATS
 from dialtools.streams.policy import Policy
 
 SCORES = "dialtools.score/"
+MAKER = "dial-eval TASK ... -o FILE.jsonl writes them"
 KINDS: dict[type, str] = {list: "a list", dict: "an object"}
 LISTS: dict[str, tuple[type, ...]] = {
     "each": (list, dict),

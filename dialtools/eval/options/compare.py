@@ -46,8 +46,7 @@ queries are resampled, and the candidates stay.
 
 --fail-if-worse looks at the difference alone, not at its p-value. A score
 of the baseline that a model lacks, or has of other test items or with other
-options, fails as well;
---metric and --setting choose those that count.
+options, fails as well; --metric and --setting choose those that count.
 """
 
 from __future__ import annotations
