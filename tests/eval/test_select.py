@@ -77,6 +77,33 @@ def test_a_response_that_stands_twice_in_a_block_is_no_rival_of_itself(
     assert score(counted, "top-1")["value"] == pytest.approx(75)
 
 
+@pytest.mark.parametrize("how", ["blocks", "random", "pool"])
+def test_a_query_whose_candidates_all_say_the_same_is_left_out_and_told(
+    command: Command, evaluate: Evaluate, tmp_path: Path, how: str
+):
+    # the first block, and the first list, ask nothing; the others are answered wrong
+    texts = ["thanks", "thanks", "a", "b"]
+    path = pairs(tmp_path / "p.jsonl", np.eye(4), np.eye(4)[[0, 1, 3, 2]], texts)
+    ask, n = ["select", path, "--candidates", 2], 2
+    if how == "random":
+        ask, n = [*ask, "--sampling", "random", "--limit", 2], 0
+    if how == "pool":
+        lists = [{"candidates": ["a", "c"], "positive": "a"}, {"candidates": list("ab")}]
+        path = write(
+            tmp_path / "q.jsonl", [lists[0], lists[1] | {"positive": "b"}], embedding=np.eye(2)
+        )
+        said = [{"id": "a", "text": "yes"}, {"id": "b", "text": "no"}, {"id": "c", "text": "yes"}]
+        pool = write(tmp_path / "pool.jsonl", said, embedding=np.eye(2)[[1, 0, 1]])
+        ask, n = ["select", path, "--pool", pool], 1
+    if not n:
+        assert "no query has a candidate but its response" in command(*ask, code=1).stderr
+        return
+    assert f"{n} row" in (told := command(*ask).stderr) and "no candidate but the" in told
+    found = score(evaluate(*ask), "top-1")
+    assert (found["value"], found["n"]) == (0, n)
+    assert found.get("groups") == (None if how == "pool" else [1, 1])
+
+
 def test_random_candidates_that_are_all_the_rows_equal_one_block(evaluate: Evaluate, noisy: Path):
     block = evaluate("select", noisy, "--candidates", 45)
     random = evaluate("select", noisy, "--candidates", 45, "--sampling", "random")

@@ -29,9 +29,9 @@ best 1, 3, 5 or 10 candidates; mrr is the mean of 1 / its rank.
 Duplicates, ties and intervals:
 
 A candidate with the text of the true response is left out, or counted against
-it (--duplicates). Equal scores share their places in expectation (--ties
-average). Queries of a block share their candidates, so intervals, and the
-tests of dial-eval compare, are over blocks.
+it (--duplicates). A query without any other is left out. Equal scores share
+their places in expectation (--ties average). Queries of a block share their
+candidates, so intervals, and the tests of dial-eval compare, are over blocks.
 """
 
 from __future__ import annotations

@@ -20,6 +20,8 @@ from dialtools.streams.vector_files import check_one_space, read_embeddings
 from dialtools.streams.vectors import Embeddings
 
 QUERY = ("context_embedding", "history_embedding", "query_embedding")
+ALONE = -1
+"""Rank of a response that is the only candidate, but for its copies: nothing is asked of it."""
 
 
 def evaluate(options: SelectOptions) -> Scored:
@@ -33,24 +35,33 @@ def evaluate(options: SelectOptions) -> Scored:
     else:
         ranks_Q2 = among_rows(source, options)
         setting = f"1-of-{options.candidates} {options.sampling}"
-    asked = np.arange(len(ranks_Q2))  # the incomplete last block asks nothing
-    facts = about("select", source, setting, options, rows=asked, also=(options.text,))
-    return Scored(scores(ranks_Q2, options, **facts), source.metadata)
+    rows = np.flatnonzero(_asked(ranks_Q2))  # the incomplete last block asks nothing
+    if not len(rows):
+        raise DataError("no query has a candidate but its response", where=source.name)
+    facts = about("select", source, setting, options, rows=rows, also=(options.text,))
+    alone = len(ranks_Q2) - len(rows)
+    notes = [f"{counted(alone, 'row')} left out: no candidate but the response"] if alone else ()
+    return Scored(scores(ranks_Q2, options, **facts), source.metadata, notes)
 
 
 def scores(ranks_Q2: np.ndarray, options: SelectOptions, **facts: Any) -> list[Score]:
-    """Return top-1/3/5/10 and MRR of ranks.
+    """Return top-1/3/5/10 and MRR of ranks, without those that are ALONE.
 
     Queries of a block share their candidates, and stay together.
     """
+    asked_Q = _asked(ranks_Q2)
     if not options.pool and options.sampling == "blocks":
-        facts["groups"] = [row // options.candidates for row in range(len(ranks_Q2))]
-    of_each = selection(ranks_Q2, ties=options.ties)
+        facts["groups"] = (np.flatnonzero(asked_Q) // options.candidates).tolist()
+    of_each = selection(ranks_Q2[asked_Q], ties=options.ties)
     return [of_queries(100 * values_Q, metric=name, **facts) for name, values_Q in of_each.items()]
 
 
+def _asked(ranks_Q2: np.ndarray) -> np.ndarray:
+    return ranks_Q2[:, 0] != ALONE
+
+
 def among_rows(source: Embeddings, options: SelectOptions) -> np.ndarray:
-    """Return (N, 2) ranks of each row's response among those of other rows.
+    """Return (N, 2) ranks of each row's response among those of other rows, or ALONE.
 
     Blocks: the rows of each N consecutive ones, the incomplete last block dropped (DSE). Random: N
     - 1 other rows drawn without replacement.
@@ -70,7 +81,11 @@ def among_rows(source: Embeddings, options: SelectOptions) -> np.ndarray:
     if options.sampling == "random":
         return _among_drawn(query_ND, response_ND, text_N, options)
     whole = len(source) // options.candidates * options.candidates
-    return block_ranks(query_ND[:whole], response_ND[:whole], options.candidates, same_N=text_N)
+    ranks_N2 = block_ranks(query_ND[:whole], response_ND[:whole], options.candidates, same_N=text_N)
+    text_BC = text_N[:whole].reshape(-1, options.candidates)
+    alone_B = (text_BC == text_BC[:, :1]).all(1)
+    ranks_N2[np.repeat(alone_B, options.candidates)] = ALONE
+    return ranks_N2
 
 
 def _among_drawn(
@@ -82,9 +97,8 @@ def _among_drawn(
     for row in range(n):
         others = n - int(copies[text_N[row]])
         want = min(options.candidates - 1, others)
-        rows = [row, *_draw(draw, want, others, text_N, text_N[row])]
-        scores = exact_scores(query_ND[row][None], response_ND[rows])
-        ranks_N2[row] = ranks(scores, np.zeros(1, np.int64))[0]
+        rows = _draw(draw, want, others, text_N, text_N[row])
+        ranks_N2[row] = _rank(query_ND[row], response_ND, row, rows)
     return ranks_N2
 
 
@@ -131,7 +145,7 @@ def _query(source: Embeddings, options: SelectOptions) -> np.ndarray:
 
 
 def given_lists(source: Embeddings, pool: Embeddings, options: SelectOptions) -> np.ndarray:
-    """Return (N, 2) ranks of each query's true candidate among those that it lists.
+    """Return (N, 2) ranks of each query's true candidate among those that it lists, or ALONE.
 
     It lists them by id or text of the pool. The true one is a candidate once, whether the list has
     it or not.
@@ -141,10 +155,11 @@ def given_lists(source: Embeddings, pool: Embeddings, options: SelectOptions) ->
     """
     place = _places(pool)
     texts = pool.column_if(options.text, usual=SelectOptions.text) or pool.columns.get("text")
+    told = texts if texts and options.duplicates == "drop" else [None] * len(pool)
     query_ND, pool_MD = unit(_query(source, options)), unit(pool.matrix)
     truth = source.column("positive" if "positive" in source.columns else "response")
 
-    ranks_N2 = np.zeros((len(source), 2), np.int64)
+    ranks_N2 = np.empty((len(source), 2), np.int64)
     for row, (listed, true) in enumerate(zip(source.column("candidates"), truth, strict=True)):
         if not isinstance(listed, list):
             raise DataError(f"row {row + 1}: candidates: expected a list", where=source.name)
@@ -157,9 +172,15 @@ def given_lists(source: Embeddings, pool: Embeddings, options: SelectOptions) ->
                 hint="dial-embed --per candidate embeds them all",
             )
         first, *others = (place[name] for name in candidates)
-        rows = [first, *(other for other in others if other != first)]
-        told = texts if options.duplicates == "drop" else None
-        valid = [not told or told[other] is None or told[other] != told[first] for other in rows]
-        scores = exact_scores(query_ND[row][None], pool_MD[rows])
-        ranks_N2[row] = ranks(scores, np.zeros(1, np.int64), valid_QC=np.array([valid]))[0]
+        own = told[first]
+        rivals = [o for o in others if o != first and (own is None or told[o] != own)]
+        ranks_N2[row] = _rank(query_ND[row], pool_MD, first, rivals)
     return ranks_N2
+
+
+def _rank(query_D: np.ndarray, pool_MD: np.ndarray, true: int, others: list[int]) -> np.ndarray:
+    """Return (2,) the rank of a row of a pool among others; ALONE, if there are none."""
+    if not others:
+        return np.full(2, ALONE)
+    scores = exact_scores(query_D[None], pool_MD[[true, *others]])
+    return ranks(scores, np.zeros(1, np.int64))[0]
