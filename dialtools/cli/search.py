@@ -25,6 +25,7 @@ from typing import Any
 from dialtools.cli._command import command
 from dialtools.cli._grid import Grid, write_table
 from dialtools.cli._run import Run
+from dialtools.errors import ConfigError
 from dialtools.near.search_options import SearchOptions
 from dialtools.streams.tally import anew, counted
 
@@ -41,6 +42,9 @@ def main(options: SearchOptions, run: Run) -> None:
 
     rows = Rows(vectors=options.vectors, keep=options.keep, distinct=options.distinct)
     rows.read(options.inputs[0])
+    if options.transform and rows.answers:
+        hint = f"--vectors {rows.answers[0]}"
+        raise ConfigError("--transform finds responses, not their contexts", hint=hint)
     vectors_QD = query_vectors(
         options.texts, rows.made, options, model=options.model, transform=options.transform
     )

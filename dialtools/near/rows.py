@@ -37,6 +37,7 @@ class Rows:
         order, starts: (N,) rows by their vector, (V + 1,) where those of each vector begin.
         kept: the fields of the file that are told, by their names.
         made: what the file tells of its making; space: of it, what tells the model.
+        answers: names of other vectors of the file, if these are its first: those of responses.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Rows:
         self.vectors = UnitVectors()
         self.space: dict[str, Any] = {}
         self.made: dict[str, Any] = {}
+        self.answers: list[str] = []
         self.kept: dict[str, None] = {}
         self._name, self._keep = vectors, keep
         self._texts = HashIndex() if distinct else None
@@ -72,6 +74,8 @@ class Rows:
 
     def _add(self, part: Embeddings) -> None:
         name, matrix_ND = part.chosen(self._name)
+        first, *others = part.vectors
+        self.answers = others if name == first else []
         self.space = one_space(self.space, part.metadata, where=part.name)
         self.made = self.made or making(part.metadata)
         names = part.kept(self._keep, usual(part))

@@ -182,17 +182,20 @@ def test_contexts_move_and_responses_stay(embed: Run, scripts: Path, tmp_path: P
     assert found(*texts[:1], *texts[3:])[0]["response"] == "w3"
 
 
-def test_a_search_takes_no_other_transform(embed: Run, scripts: Path, tmp_path: Path):
+def test_a_search_takes_no_other_transform_and_looks_for_no_contexts(embed: Run, scripts: Path, tmp_path: Path):
     embed(*FIT, "-o", "fitted.parquet", "pairs.jsonl")
     embed(*APPLIED, "--field", "context", "-o", "moved.parquet", "pairs.jsonl")
     embed("--whiten", "--save-transform", "w.safetensors", "-o", "white.parquet", "pairs.jsonl")
     embed("--field", "response", "-o", "plain.parquet", "pairs.jsonl")
+    embed("-o", "both.parquet", "pairs.jsonl")
+    contexts = ("--vectors", "context", "both.parquet")
     for transform, file, says in (
-        ("w.safetensors", "plain.parquet", "not what moves contexts alone"),
-        ("to-response", "plain.parquet", "no such file"),
-        ("t.safetensors", "moved.parquet", "the file was made with one of its own"),
+        ("w.safetensors", ["plain.parquet"], "not what moves contexts alone"),
+        ("to-response", ["plain.parquet"], "no such file"),
+        ("t.safetensors", ["moved.parquet"], "the file was made with one of its own"),
+        ("t.safetensors", contexts, "finds responses, not their contexts"),
     ):
-        line = [scripts / "dialtools", "search", "--transform", transform, file, "w1"]
+        line = [scripts / "dialtools", "search", "--transform", transform, *file, "w1"]
         done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
         assert (done.returncode, says in done.stderr) == (2, True), done.stderr
 
