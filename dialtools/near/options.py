@@ -105,8 +105,8 @@ class NeighborOptions(OutputOptions, RunOptions):
 
     @property
     def joins(self) -> bool:
-        """Whether there are two files."""
-        return len(self.inputs) == 2
+        """Whether there are two files: one named twice is one."""
+        return len(set(self.inputs)) == 2
 
     @property
     def crosses(self) -> bool:

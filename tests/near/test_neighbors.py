@@ -60,6 +60,18 @@ def test_a_record_is_a_row_and_one_of_its_nearest_the_nearest_first(near: Near):
     }
 
 
+def test_a_file_among_itself_is_a_file_by_itself(near: Near):
+    by_itself = near("neighbors", "r.jsonl", "-k", 2, r=ROWS).stdout
+    assert near("neighbors", "r.jsonl", "r.jsonl", "-k", 2).stdout == by_itself
+
+
+def test_no_rows_have_the_columns_of_some(near: Near, tmp_path: Path):
+    near("neighbors", "r.jsonl", "-n", 0, "-o", "none.parquet", r=ROWS)
+    near("neighbors", "r.jsonl", "-n", 1, "-o", "one.parquet")
+    none, one = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("none", "one"))
+    assert none.schema.equals(one.schema) and (len(none), len(one)) == (0, 4)
+
+
 def test_a_row_that_is_no_longer_there_has_no_place(tmp_path: Path):
     path = tmp_path / "r.jsonl"
     path.write_bytes(as_lines(ROWS))
@@ -207,7 +219,7 @@ def test_vectors_of_two_models_are_not_compared(near: Near, tmp_path: Path):
         (["--vectors", "a,b"], 2, "in a named file, not in stdin"),
         (["--vectors", "a,b,c", "r.jsonl"], 2, "--vectors names two at most"),
         (["r.jsonl", "--groups"], 2, "--groups needs --min-cosine"),
-        (["r.jsonl", "r.jsonl", "--groups", "--min-cosine", 0.5], 2, "of all rows of one file"),
+        (["r.jsonl", "short.jsonl", "--groups", "--min-cosine", 0.5], 2, "of all rows of one file"),
         (["r.jsonl", "--min-cosine", 1.5], 2, "--min-cosine: '1.5': must be 1 or less"),
         (["r.jsonl", "--memory", "1MB"], 2, "must be 512MB or more"),
     ],
