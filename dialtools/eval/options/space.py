@@ -37,6 +37,7 @@ class SpaceOptions(PartOptions):
         if self.name and len(self.inputs) > 1:
             raise ConfigError("--name is of one file; several are told apart by their own")
 
+    each: None = None  # no option: these measures are of pairs, not of single items
     vectors: str | None = restated(VectorsOptions, "vectors")
     label: str = option(
         "label",

@@ -17,6 +17,7 @@ from dialtools.corpora import fields, splits
 from dialtools.errors import ConfigError, DataError
 from dialtools.eval.identity import about
 from dialtools.eval.labelled import numbers
+from dialtools.eval.options.base import protocol
 from dialtools.eval.options.retrieve import RetrieveOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score, Scored, of_queries, shares
@@ -63,12 +64,16 @@ def evaluate(options: RetrieveOptions) -> Scored:
 
     Raises:
         DataError: if no query has both positives and negatives.
-        ConfigError: if lists of several files name rows by their numbers.
+        ConfigError: if lists of several files name rows by their numbers; if options of BM25's
+            lists are given to a file that has its own.
     """
     source = read_embeddings(options.files, limit=options.limit)
     lists = options.lists
     if lists == "auto":
         lists = "given" if all(name in source.columns for name in LIST_COLUMNS) else "bm25"
+        if lists == "given" and {"candidates", "positives"} & protocol(options).keys():
+            what = "has its own lists; --candidates and --positives are of those that BM25 makes"
+            raise ConfigError(what, where=source.name, hint="--lists bm25")
     if lists == "given" and len(options.files) > 1 and "id" not in source.columns:
         message = "lists of row numbers are of one file"
         raise ConfigError(message, hint="an id in each row, or one file at a time")
