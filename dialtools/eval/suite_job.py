@@ -126,8 +126,11 @@ def job_of(command: str, options: SuiteOptions, suite: Suite, places: Sequence[P
     return Job(command, options, Inputs([suite.name, *dict.fromkeys(files)]))
 
 
-def take(suite: Suite, places: Sequence[Place], work: Work, *, seed: int) -> Iterator[Piece]:
+def take(suite: Suite, places: Sequence[Place], work: Work, *, seed: int | None) -> Iterator[Piece]:
     """Yield each data set once its scores are among the pieces of the job.
+
+    Args:
+        seed: of all tasks, whatever the suite says.
 
     Raises:
         ConfigError: if its task has no score that the suite names.
@@ -154,15 +157,15 @@ def result_of(suite: Suite, places: Sequence[Place], work: Work) -> Result:
     return result
 
 
-def _scores(suite: Suite, place: Place, seed: int) -> list[Score]:
+def _scores(suite: Suite, place: Place, seed: int | None) -> list[Score]:
     """Run a task with the options of its set, and return the scores that the suite names."""
     dataset, task = place.dataset, TASKS[place.dataset.task]
     files = {flag: place.files[stem] for flag, stem in dataset.files.items()}
     values = {
         "inputs": (place.files[dataset.file],),
-        "seed": seed,
         "name": dataset.name,
         **dataset.options,
+        **({} if seed is None else {"seed": seed}),
         **files,
     }
     source = f"{suite.name}: {dataset.name}"

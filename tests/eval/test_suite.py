@@ -122,6 +122,18 @@ def test_a_suite_scores_what_the_tasks_score(
     )
 
 
+def test_a_flag_is_of_all_sets_though_one_says_its_own_seed(
+    evaluate: Evaluate, tmp_path: Path, folders: tuple[Path, Path]
+):
+    own = MINE.replace("{ runs = 3 }", "{ runs = 3, seed = 5 }")
+    (tmp_path / "seeded.toml").write_text(own)
+    for flags, seeds in (((), {0, 5}), (("--seed", 7), {7}), (("--seed", 0), {0})):
+        found = evaluate(
+            "suite", "--task", "intent,select", *flags, tmp_path / "seeded.toml", folders[0]
+        )
+        assert {record["seed"] for record in found} == seeds
+
+
 def test_some_tasks_of_a_suite(
     evaluate: Evaluate, command: Command, mine: Path, folders: tuple[Path, Path]
 ):
