@@ -110,6 +110,8 @@ class Clustering:
             facts.append(f"stability {self.stability.overall()[0]:.2f}")
         if rows.left_out:
             facts.append(f"{counted(rows.left_out, 'dialogue')} without a turn of the user")
+        asked = {("all",): rows.lacking, KEPT: KEPT}.get(self.options.keep, ())
+        facts += [f"no {n}: {rows.lacking[n]} has none" for n in asked if n in rows.lacking]
         return "; ".join(facts) + self._anew
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ class Rows:
         columns: the fields of the file, N values each.
         metadata: of the file.
         left_out: dialogues without a turn of the user.
+        lacking: field -> the first of several files that has it not; it is none of the columns.
     """
 
     vectors: np.ndarray
@@ -39,6 +40,7 @@ class Rows:
     metadata: dict[str, str]
     name: str
     left_out: int = 0
+    lacking: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -78,6 +80,7 @@ def read_rows(paths: Sequence[str], options: RowOptions) -> Rows:
         columns=source.columns,
         metadata=source.metadata,
         name=source.name,
+        lacking=source.lacking,
     )
     return _of_dialogues(rows, source, options) if options.per == "dialogue" else rows
 
@@ -129,4 +132,5 @@ def _of_dialogues(rows: Rows, source: Embeddings, options: RowOptions) -> Rows:
         metadata=rows.metadata,
         name=rows.name,
         left_out=len(turns_of) - len(chosen),
+        lacking=rows.lacking,
     )

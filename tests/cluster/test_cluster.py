@@ -80,6 +80,16 @@ def test_a_limit_takes_the_first_rows(cluster: Run):
     assert [row["id"] for row in lines(done.stdout)] == [row["id"] for row in ROWS[:20]]
 
 
+def test_a_field_that_one_of_the_files_lacks_is_told(cluster: Run, tmp_path: Path):
+    more = [{"embedding": row["embedding"], "id": row["id"], "mood": "calm"} for row in ROWS]
+    (tmp_path / "w.jsonl").write_bytes(as_lines(more))
+    told = cluster("--clusters", 2, "w.jsonl").stderr.decode()
+    assert "no text: w.jsonl has none" in told and "mood" not in told
+    told = cluster("--clusters", 2, "--keep", "all", "w.jsonl").stderr.decode()
+    assert "no text: w.jsonl has none" in told and "no mood: v.jsonl has none" in told
+    assert "has none" not in cluster("--clusters", 2, "--keep", "id", "w.jsonl").stderr.decode()
+
+
 def test_fields_that_are_written_anew_are_told(cluster: Run):
     scored = [row | {"distance": 7, "probability": 8} for row in ROWS]
     done = cluster("--clusters", 3, "--keep", "all", rows=scored)
