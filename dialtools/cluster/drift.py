@@ -17,11 +17,11 @@ from dialtools.cluster.options import DriftOptions
 from dialtools.cluster.rows import Rows, read_rows
 from dialtools.cluster.summary import DIGITS, cluster_facts
 from dialtools.corpora.splits import numbered_by_name
-from dialtools.errors import DataError
 from dialtools.metrics import CORRECTIONS
 from dialtools.metrics.two_samples import Energy, difference, energy_test, exact_p
 from dialtools.streams.making import one_space
 from dialtools.streams.tally import counted
+from dialtools.streams.vectors import check_dimensions
 
 SCHEMA = "dialtools.drift/1"
 GROUP = "dialogue_id"
@@ -52,10 +52,7 @@ class Drift:
         """
         self.options = options
         self.old, self.new = (read_rows([path], options) for path in options.inputs)
-        if self.old.vectors.shape[1] != self.new.vectors.shape[1]:
-            new, old = (rows.vectors.shape[1] for rows in (self.new, self.old))
-            what = f"its vectors have {counted(new, 'dimension')}, those of OLD {old}"
-            raise DataError(what, where=self.new.name)
+        check_dimensions(self.new.vectors, self.old.vectors.shape[1], where=self.new.name)
         space = one_space({}, self.old.metadata, where=self.old.name)
         one_space(space, self.new.metadata, where=self.new.name)
         self.both = _together(self.old, self.new)

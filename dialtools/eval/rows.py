@@ -13,9 +13,8 @@ from dialtools.errors import ConfigError, DataError
 from dialtools.eval.options.base import PartOptions, ThreePartOptions
 from dialtools.eval.options.labelled import LabelledOptions
 from dialtools.streams.making import making
-from dialtools.streams.tally import counted
 from dialtools.streams.vector_files import check_one_space, read_embeddings
-from dialtools.streams.vectors import Embeddings
+from dialtools.streams.vectors import Embeddings, check_dimensions
 
 HINT_OF_SPLIT = "--split names it; or --train FILE and --test FILE"
 HINT_OF_LABELLED = f"{HINT_OF_SPLIT}; or --test-share 0.2 draws some rows of each label"
@@ -60,12 +59,7 @@ def read_parts(options: ThreePartOptions) -> Parts[Embeddings]:
         parts = parts._replace(train=unmade(parts.train), validation=unmade(parts.validation))
     check_one_space(parts)
     for part in parts:
-        if _dimensions(part) != _dimensions(parts.train):
-            raise DataError(
-                f"vectors have {counted(_dimensions(part), 'dimension')}, "
-                f"training vectors {_dimensions(parts.train)}",
-                where=part.name,
-            )
+        check_dimensions(_first(part), _first(parts.train).shape[1], where=part.name)
     return parts
 
 
@@ -98,8 +92,8 @@ def _check_choice(options: ThreePartOptions) -> None:
             raise ConfigError(f"{flag} {held}: rows that are tested are not to choose on")
 
 
-def _dimensions(part: Embeddings) -> int:
-    return next(iter(part.vectors.values())).shape[1]
+def _first(part: Embeddings) -> np.ndarray:
+    return next(iter(part.vectors.values()))
 
 
 def _parts_of_files(options: ThreePartOptions) -> Parts[Embeddings]:

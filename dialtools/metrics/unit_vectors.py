@@ -7,11 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dialtools.errors import DataError
 from dialtools.metrics.space import unit
 from dialtools.streams.full import scratch_file
 from dialtools.streams.hash_index import HashIndex
-from dialtools.streams.tally import counted
+from dialtools.streams.vectors import check_dimensions
 
 AT_ONCE = 8192
 """Vectors of a block."""
@@ -48,9 +47,7 @@ class UnitVectors:
         Raises:
             DataError: naming both lengths.
         """
-        if matrix_ND.shape[1] != self.dimension:
-            theirs = counted(matrix_ND.shape[1], "dimension")
-            raise DataError(f"vectors of {theirs} beside vectors of {self.dimension}", where=where)
+        check_dimensions(matrix_ND, self.dimension, where=where)
 
     def add_distinct(self, matrix_ND: np.ndarray, *, where: str = "") -> np.ndarray:
         """Add vectors of which equal ones are one; return (N,) the number of each."""

@@ -21,7 +21,7 @@ from dialtools.streams.carried import scalars
 from dialtools.streams.making import one_space
 from dialtools.streams.tally import anew, counted
 from dialtools.streams.vector_files import embedding_parts, read_embeddings
-from dialtools.streams.vectors import Embeddings
+from dialtools.streams.vectors import Embeddings, check_dimensions
 
 WRITTEN = ("assigned", "score", "runners_up")
 ROWS_AT_ONCE = 1024
@@ -196,10 +196,7 @@ class Assigning:
         """
         router.space = one_space(router.space, part.metadata, where=part.name)
         _, matrix_ND = part.chosen(self.options.vectors)
-        own, theirs = matrix_ND.shape[1], router.vectors.shape[1]
-        if own != theirs:
-            what = f"vectors of {counted(own, 'dimension')}, those of the classes have {theirs}"
-            raise DataError(what, where=part.name)
+        check_dimensions(matrix_ND, router.vectors.shape[1], where=part.name)
         for start in range(0, max(1, len(matrix_ND)), ROWS_AT_ONCE):
             yield matrix_ND[start : start + ROWS_AT_ONCE]
 

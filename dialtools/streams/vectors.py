@@ -18,6 +18,7 @@ from dialtools.shown import listed, quoted
 from dialtools.streams.making import making, options_of
 from dialtools.streams.policy import Where
 from dialtools.streams.rows import values
+from dialtools.streams.tally import counted
 
 SUFFIX = "embedding"
 TEXT = "text"
@@ -195,6 +196,17 @@ class Embeddings:
         columns = {name: [values[i] for i in rows] for name, values in self.columns.items()}
         own = rows if self.rows is None else self.rows[rows]
         return Embeddings(vectors, columns, self.metadata, self.name, own, self.lacking)
+
+
+def check_dimensions(matrix_ND: np.ndarray, known: int, *, where: str) -> None:
+    """Refuse vectors of other dimensions than those that they are compared with.
+
+    Raises:
+        DataError: naming both.
+    """
+    if matrix_ND.shape[1] != known:
+        own = counted(matrix_ND.shape[1], "dimension")
+        raise DataError(f"vectors of {own} beside vectors of {known:,}", where=where)
 
 
 def embedding_batch(

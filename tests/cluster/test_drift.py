@@ -186,7 +186,12 @@ def test_a_seed_gives_the_same_bytes(drift: Run):
     [
         (["old.jsonl", "-", "x"], JUNE, 2, "name two embedding files, OLD and NEW"),
         (["-", "-"], JUNE, 2, "stdin can be read once"),
-        ([], [{"embedding": [1.0, 0.0]}], 1, "new.jsonl: its vectors have 2 dimensions, those of"),
+        (
+            [],
+            [{"embedding": [1.0, 0.0]}],
+            1,
+            "new.jsonl: vectors of 2 dimensions beside vectors of",
+        ),
         (["--clusters", 999], JUNE, 1, "too few for --clusters 999"),
     ],
 )

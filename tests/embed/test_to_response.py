@@ -182,7 +182,9 @@ def test_contexts_move_and_responses_stay(embed: Run, scripts: Path, tmp_path: P
     assert found(*texts[:1], *texts[3:])[0]["response"] == "w3"
 
 
-def test_a_search_takes_no_other_transform_and_looks_for_no_contexts(embed: Run, scripts: Path, tmp_path: Path):
+def test_a_search_takes_no_other_transform_and_looks_for_no_contexts(
+    embed: Run, scripts: Path, tmp_path: Path
+):
     embed(*FIT, "-o", "fitted.parquet", "pairs.jsonl")
     embed(*APPLIED, "--field", "context", "-o", "moved.parquet", "pairs.jsonl")
     embed("--whiten", "--save-transform", "w.safetensors", "-o", "white.parquet", "pairs.jsonl")

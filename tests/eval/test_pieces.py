@@ -681,7 +681,7 @@ def test_parts_of_files_have_one_number_of_dimensions(tmp_path: Path):
     )
     parts = read_parts(IntentOptions(train=few, test=few))
     assert [len(part) for part in parts] == [2, 0, 2]
-    with pytest.raises(DataError, match="vectors have 4 dimensions, training vectors 3"):
+    with pytest.raises(DataError, match="vectors of 4 dimensions beside vectors of 3"):
         read_parts(IntentOptions(train=few, test=wide))
 
 

@@ -312,11 +312,7 @@ BOTH = ("r.jsonl", "--examples", "e.jsonl", "--validation", "v.jsonl")
         (["r.jsonl", "--examples", "odd.jsonl"], 1, "odd.jsonl:1: label: expected a string"),
         (["--examples", "e.jsonl", "--validation", "e.jsonl"], 2, "is the file of"),
         (["r.jsonl", "--examples", "none.jsonl"], 1, "holds no example of a class"),
-        (
-            ["short.jsonl", "--examples", "e.jsonl"],
-            1,
-            "of 1 dimension, those of the classes have 2",
-        ),
+        (["short.jsonl", "--examples", "e.jsonl"], 1, "of 1 dimension beside vectors of 2"),
         (["r.jsonl", "--examples", "e.jsonl", "--keep", "m"], 1, "--keep: no field 'm'"),
     ],
 )

@@ -28,7 +28,7 @@ from dialtools.metrics.clusterings import MEASURES, contingency, nmi, one_to_one
 from dialtools.metrics.resample import of_resampled_tables, over_resamples
 from dialtools.streams.tally import counted
 from dialtools.streams.vector_files import check_one_space, read_embeddings
-from dialtools.streams.vectors import Embeddings
+from dialtools.streams.vectors import Embeddings, check_dimensions
 
 MTEB_SEED = 42
 DRAWN, BATCH = 16_384, 512
@@ -80,8 +80,7 @@ def of_induced(options: ClusterOptions, advance: Advance) -> Scored:
     learnt, tested = _both(options)
     train = _truth(learnt, options)
     test = _truth(tested, options)
-    if train.vectors.shape[1] != test.vectors.shape[1]:
-        raise DataError("its vectors are of other dimensions", where=tested.name)
+    check_dimensions(test.vectors, train.vectors.shape[1], where=tested.name)
     found, clusters = [], []
     for asked, seed in _runs(options, train.kinds):
         labels = find(train.vectors, asked, seed=seed, where=learnt.name).labels

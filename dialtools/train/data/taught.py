@@ -15,7 +15,7 @@ from dialtools.streams.chunks import Chunk, records
 from dialtools.streams.making import one_space
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.vector_files import embeddings_of, single_rows
-from dialtools.streams.vectors import Embeddings
+from dialtools.streams.vectors import Embeddings, check_dimensions
 from dialtools.train.data.chunk_pairs import ChunkPairs
 from dialtools.train.data.pairs_of_batch import pairs_of_batch
 
@@ -53,11 +53,9 @@ class Taught:
         """
         held = embeddings_of(chunk)
         name, vectors_PD = held.chosen(None, "dial-embed --field NAME makes vectors of one field")
-        texts, dimension = _texts(held.texts(name), chunk), vectors_PD.shape[1]
-        if dimension != (self.dimension or dimension):
-            message = f"vectors of {dimension:,} numbers, not {self.dimension:,} as before"
-            raise DataError(message, where=chunk.name)
-        self.dimension = dimension
+        texts = _texts(held.texts(name), chunk)
+        self.dimension = self.dimension or vectors_PD.shape[1]
+        check_dimensions(vectors_PD, self.dimension, where=chunk.name)
         return held, texts, vectors_PD
 
     def _read_sound(self, chunk: Chunk, policy: Policy) -> tuple[Embeddings, list[str], np.ndarray]:
