@@ -20,7 +20,8 @@ import numpy as np
 from dialtools.advance import Advance
 from dialtools.errors import DataError
 from dialtools.eval.options.probes import ProbeOptions
-from dialtools.eval.rows import Held, Parts, check_one_length, hold_out, read_parts
+from dialtools.eval.rows import Held, Parts, hold_out, read_parts
+from dialtools.streams.vector_files import check_one_length
 from dialtools.streams.vectors import Embeddings
 
 LEAST_GAIN = 1e-3

@@ -12,7 +12,6 @@ from dialtools.corpora.fields import as_text
 from dialtools.errors import ConfigError, DataError
 from dialtools.eval.options.base import PartOptions, ThreePartOptions
 from dialtools.eval.options.labelled import LabelledOptions
-from dialtools.streams.making import making
 from dialtools.streams.vector_files import check_one_space, read_embeddings
 from dialtools.streams.vectors import Embeddings, check_dimensions
 
@@ -61,25 +60,6 @@ def read_parts(options: ThreePartOptions) -> Parts[Embeddings]:
     for part in parts:
         check_dimensions(_first(part), _first(parts.train).shape[1], where=part.name)
     return parts
-
-
-def check_one_length(parts: Parts[Embeddings]) -> None:
-    """Refuse vectors of length 1 beside vectors of any, as far as files tell.
-
-    It is for who takes vectors as they are: of others than it has learnt from it knows nothing.
-
-    Raises:
-        DataError: naming the first part that is unlike training rows.
-    """
-    of_train, *others = (making(part.metadata).get("normalize") for part in parts)
-    for part, own in zip(parts[1:], others, strict=True):
-        if (own, of_train) in ((True, False), (False, True)):
-            ours, theirs = ("length 1", "any length")[:: 1 if own else -1]
-            raise DataError(
-                f"vectors of {ours}, training vectors of {theirs}",
-                where=part.name,
-                hint="they are taken as they are: dial-embed --normalize for all, or for none",
-            )
 
 
 def _check_choice(options: ThreePartOptions) -> None:

@@ -20,6 +20,8 @@ ONE_SIDED = "one_sided"
 """Whether that moved contexts alone, so that they are compared with responses as they are."""
 MOVED = "moved"
 """By what contexts were moved, if they were."""
+COMPRESS = "compress"
+"""The weight of templates that texts are mixed with; 0, of what is not mixed."""
 
 
 def making(metadata: Mapping[str, str]) -> dict[str, Any]:
@@ -64,6 +66,10 @@ def one_space(known: dict[str, Any], metadata: Mapping[str, str], *, where: str)
         model = quoted(model_named(metadata) or "no name")
         message = f"its vectors are of another model, pooling or head ({model})"
         raise DataError(message, where=where, hint="vectors are compared within one space")
+    facts[COMPRESS] = told.get(COMPRESS, options_of(told).get(COMPRESS)) or 0
+    if (before := known.get(COMPRESS, facts[COMPRESS])) != facts[COMPRESS]:
+        own = f"--compress {facts[COMPRESS]}, not {before}"
+        raise DataError(f"its vectors were mixed with templates otherwise: {own}", where=where)
     fitted, moved = _transforms(told)
     hint = "--save-transform keeps what was fitted to some, --transform FILE does it to others"
     if _differ(known.get(FITTED, fitted), fitted):

@@ -22,7 +22,7 @@ from dialtools.shown import cut, listed
 from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.chunks import ROWS, Chunk, chunks_of, read_chunks, read_records, records
 from dialtools.streams.formats import FORMATS, input_format
-from dialtools.streams.making import one_space
+from dialtools.streams.making import making, one_space
 from dialtools.streams.parts import unfolded
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.rows import values
@@ -65,6 +65,30 @@ def check_one_space(parts: Iterable[Embeddings]) -> None:
     space: dict[str, Any] = {}
     for part in parts:
         space = one_space(space, part.metadata, where=part.name)
+
+
+def check_one_length(parts: Iterable[Embeddings]) -> None:
+    """Refuse vectors of length 1 beside vectors of any, as far as files tell.
+
+    It is for files that are one, and for who takes vectors as they are: of others than it has
+    learnt from it knows nothing.
+
+    Raises:
+        DataError: naming the first that is unlike those before.
+    """
+    known = {True: "", False: ""}
+    for part in parts:
+        of_length_1 = making(part.metadata).get("normalize")
+        if of_length_1 not in (True, False):
+            continue
+        known[of_length_1] = known[of_length_1] or part.name
+        if other := known[not of_length_1]:
+            own, theirs = ("length 1", "any length")[:: 1 if of_length_1 else -1]
+            raise DataError(
+                f"vectors of {own}, those of {other} of {theirs}",
+                where=part.name,
+                hint="dial-embed --normalize for all, or for none",
+            )
 
 
 def embedding_parts(paths: Sequence[str]) -> Iterator[Embeddings]:
@@ -141,6 +165,7 @@ def holds_vectors(path: str) -> bool:
 
 def _joined(parts: Sequence[Embeddings]) -> Embeddings:
     first = parts[0]
+    check_one_length(parts)
     for part in parts[1:]:
         if _dimensions(part) != _dimensions(first):
             raise DataError(f"its vectors are not those of {first.name}", where=part.name)

@@ -728,6 +728,7 @@ def test_what_learns_from_vectors_as_they_are_refuses_those_of_other_lengths(
             for evaluate, options in (
                 (intent.evaluate, regression),
                 (probe.read_probe_parts, layer),
+                (read_parts, IntentOptions(inputs=(train, test))),
             ):
                 with pytest.raises(DataError, match=message):
                     evaluate(options)

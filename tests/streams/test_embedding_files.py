@@ -263,6 +263,11 @@ def transformed(
     return {"dialtools": json.dumps({**facts, "options": {"transform": kind}})}
 
 
+def mixed(weight: float | None) -> dict[str, str]:
+    facts = {"weights": "w", "pooling": "mean", "options": {"compress": weight}}
+    return {"dialtools": json.dumps(facts)}
+
+
 def moved(file: str, **more: str) -> dict[str, str]:
     return transformed(file, transform=file, contexts=True, **more)
 
@@ -285,6 +290,10 @@ def moved(file: str, **more: str) -> dict[str, str]:
         (transformed("to-response", contexts=True), transformed("center"), False),
         (moved("1"), moved("1", inputs="b"), True),
         (moved("1"), moved("2"), False),
+        (mixed(0.5), mixed(0.5), True),
+        (mixed(0.5), mixed(0.1), False),
+        (mixed(0.5), mixed(None), False),
+        (mixed(0.0), mixed(None), True),
     ],
 )
 def test_vectors_that_are_known_to_be_transformed_otherwise_are_of_another_space(

@@ -15,11 +15,12 @@ from dialtools.eval.episodes import Episodes
 from dialtools.eval.identity import item_digests
 from dialtools.eval.labelled import Labelled, labelled_rows, note_on_absent, without_label
 from dialtools.eval.options.intent import METHODS, IntentOptions
-from dialtools.eval.rows import check_one_length, read_parts
+from dialtools.eval.rows import read_parts
 from dialtools.eval.score import Score, Scored, of_queries, of_runs, shares
 from dialtools.metrics.classify import majority, prototypes
 from dialtools.metrics.nearest import nearest_rows
 from dialtools.streams.tally import counted
+from dialtools.streams.vector_files import check_one_length
 from dialtools.streams.vectors import Embeddings
 
 
