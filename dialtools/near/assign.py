@@ -47,14 +47,18 @@ class Assigning:
         """Make a router of the examples, with thresholds."""
         options = self.options
         examples, labels = self._labelled(options.examples)
-        rows = [i for i, label in enumerate(labels) if label != options.none]
-        if not rows:
+        of_none_N = np.array(labels) == options.none
+        zeros_N = ~self._somewhere(examples) & ~of_none_N
+        rows = np.flatnonzero(~of_none_N & ~zeros_N)
+        if not len(rows):
             raise DataError("holds no example of a class", where=examples.name)
-        if left_out := len(labels) - len(rows):
-            self.notes.append(f"{counted(left_out, 'example')} of {options.none} left out")
+        for what, left_out_N in ((options.none, of_none_N), ("zeros", zeros_N)):
+            if left_out := int(left_out_N.sum()):
+                self.notes.append(f"{counted(left_out, 'example')} of {what} left out")
+        labels = [labels[i] for i in rows]
         router = Router.of_examples(
             examples.chosen(options.vectors)[1][rows],
-            [labels[i] for i in rows],
+            labels,
             nearest=options.nearest,
             none=options.none,
         )

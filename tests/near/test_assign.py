@@ -70,6 +70,15 @@ def test_a_vector_of_zeros_is_near_to_no_class(near: Near):
     assert "2 rows, 2 classes; 1 none; 1 vector of zeros" in done.stderr.decode()
 
 
+def test_an_example_of_zeros_makes_no_class_that_is_nearer_than_far_ones(near: Near):
+    blank = [{"label": label, "embedding": [0.0, 0.0]} for label in ("void", "east")]
+    for flags in ((), ("--nearest", 3)):
+        ask = ("assign", "r.jsonl", "--examples", "e.jsonl", *flags)
+        done = near(*ask, r=ROWS, e=EXAMPLES + blank)
+        assert done.stdout == near(*ask, e=EXAMPLES).stdout
+        assert "2 examples of zeros left out" in done.stderr.decode()
+
+
 def test_validation_rows_of_zeros_alone_are_near_to_no_class(near: Near):
     held = [{"label": "east", "embedding": [0.0, 0.0]}]
     ask = ("assign", "--examples", "e.jsonl", "--validation", "v.jsonl", "r.jsonl")
