@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -25,6 +28,7 @@ _UNSPACED = (
 class _Patterns(NamedTuple):
     unspaced: re.Pattern[str]
     word: re.Pattern[str]
+    run: re.Pattern[str]
 
 
 @cache
@@ -41,6 +45,7 @@ def _patterns() -> _Patterns:
     return _Patterns(
         unspaced=re.compile(f"[{_UNSPACED}]"),
         word=re.compile(f"(?![{marks}]){character}|(?:[^\\W{_UNSPACED}]|[{marks}])+"),
+        run=re.compile(f"[{_UNSPACED}{marks}]+|(?:[^\\W{_UNSPACED}]|[{marks}])+"),
     )
 
 
@@ -58,10 +63,56 @@ def count_words(text: str, by: str = "auto") -> int:
         return sum(map(len, runs))
     if by == "blanks" or text.isascii() or not _patterns().unspaced.search(text):
         return len(runs)
-    unspaced, word = _patterns()
+    unspaced, word, _ = _patterns()
     return sum(len(word.findall(run)) if unspaced.search(run) else 1 for run in runs)
 
 
 def index_terms(text: str) -> list[str]:
     """Return the lower-cased words of a text without punctuation, as a search index wants them."""
     return _patterns().word.findall(text.lower())
+
+
+def pair_terms(text: str) -> list[str]:
+    """Return index terms, but of a script without blanks each two neighbours as one.
+
+    A single character says little there; two are what most search indexes take for a word.
+    """
+    terms: list[str] = []
+    for run in _patterns().run.findall(text.lower()):
+        words = _patterns().word.findall(run)
+        pairs = [first + second for first, second in itertools.pairwise(words)]
+        terms += pairs or words
+    return terms
+
+
+def is_unspaced(term: str) -> bool:
+    """Tell whether a term is of a script that is written without blanks."""
+    return bool(_patterns().unspaced.match(term))
+
+
+def grown(term: str, texts: Iterable[str], *, share: float, longest: int) -> str:
+    """Return a term of a script without blanks with the characters that mostly stand beside it.
+
+    Args:
+        texts: lower-cased.
+        share: of the texts that have the term, those that must have the longer one.
+        longest: how many characters that may have.
+    """
+    while len(term) < longest:
+        texts = [text for text in texts if term in text]
+        longer = Counter(itertools.chain(*(_longer(term, text) for text in texts)))
+        best, times = max(longer.items(), key=lambda item: (item[1], item[0]), default=(term, 0))
+        if times < share * len(texts) or best == term:
+            break
+        term = best
+    return term.lstrip(combining_marks())
+
+
+def _longer(term: str, text: str) -> Iterator[str]:
+    """Yield a term where it is first in a text with the character before it, and that behind it."""
+    start = text.index(term)
+    end = start + len(term)
+    if start and is_unspaced(text[start - 1]):
+        yield text[start - 1 : end]
+    if is_unspaced(text[end : end + 1]):
+        yield text[start : end + 1]

@@ -21,8 +21,9 @@ For each cluster they show its size, the row at its heart (medoid), the five
 texts nearest to the centroid, and the words that set it apart from the other
 clusters. Words are ranked by p log(p / q)^2, where p is the share of the
 cluster's texts that have the word and q the share of all texts; words of a
-single text come last. The first record, without `cluster`, describes all
-rows.
+single text come last. In scripts without blanks they are the strings of
+characters that mostly stand together. The first record, without `cluster`,
+describes all rows.
 
 The number of clusters:
 

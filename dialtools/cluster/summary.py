@@ -16,11 +16,13 @@ from dialtools.cluster.methods import Clusters
 from dialtools.cluster.rows import Rows
 from dialtools.cluster.stability import Stability
 from dialtools.metrics.clusterings import silhouette
-from dialtools.words import index_terms
+from dialtools.words import grown, is_unspaced, pair_terms
 
 SCHEMA = "dialtools.cluster/1"
 NEAREST, WORDS = 5, 8
 DIGITS = 6
+MOSTLY, LONGEST = 0.75, 8
+"""Of the texts with two characters, how many have a longer word around them; its characters."""
 
 
 def summary(
@@ -96,20 +98,36 @@ def telling_words(texts: Sequence[str], labels_N: np.ndarray, count: int) -> lis
     of no cluster, and come last. Noise counts nothing.
     """
     in_cluster: list[Counter[str]] = [Counter() for _ in range(count)]
+    texts_of: list[set[str]] = [set() for _ in range(count)]
     for text, label in zip(texts, labels_N.tolist(), strict=bool(texts)):
         if label >= 0:
-            in_cluster[label].update(set(index_terms(text)))
+            in_cluster[label].update(set(pair_terms(text)))
+            texts_of[label].add(text.lower())
     everywhere: Counter[str] = Counter()
     for counter in in_cluster:
         everywhere.update(counter)
     sizes = np.bincount(labels_N[labels_N >= 0], minlength=count).tolist()
     return [
-        _most_telling(counter, everywhere, size / sum(sizes))
-        for counter, size in zip(in_cluster, sizes, strict=True)
+        _whole(_by_telling(counter, everywhere, size / sum(sizes)), sorted(own))
+        for counter, size, own in zip(in_cluster, sizes, texts_of, strict=True)
     ]
 
 
-def _most_telling(counter: Counter[str], everywhere: Counter[str], share: float) -> list[str]:
+def _whole(words: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Return the first words; in a script without blanks as long as they mostly are, apart."""
+    whole: list[str] = []
+    for word in words:
+        if len(whole) == WORDS:
+            break
+        if is_unspaced(word):
+            word = grown(word, texts, share=MOSTLY, longest=LONGEST)
+            if any(word in other or other in word for other in whole):
+                continue
+        whole.append(word)
+    return whole
+
+
+def _by_telling(counter: Counter[str], everywhere: Counter[str], share: float) -> list[str]:
     """Return the words of a cluster that has this share of the texts."""
 
     def key(word: str) -> tuple[bool, float, int, str]:
@@ -117,4 +135,4 @@ def _most_telling(counter: Counter[str], everywhere: Counter[str], share: float)
         surprise = max(0.0, math.log(count / (share * everywhere[word])))
         return count == 1, -count * surprise**2, -count, word
 
-    return sorted(counter, key=key)[:WORDS]
+    return sorted(counter, key=key)

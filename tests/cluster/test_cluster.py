@@ -187,6 +187,19 @@ def test_a_word_that_is_everywhere_tells_nothing():
     assert [words[-2:] for words in telling_words(texts, labels, 2)] == [["the", "sat"]] * 2
 
 
+def test_words_of_scripts_without_blanks_are_of_several_characters_and_do_not_overlap():
+    said = {
+        "refund": ["我要退款 now", "退款多久到账", "申请退款", "退款到哪"],
+        "invoice": ["电子发票在哪里", "怎么开电子发票", "我要电子发票", "电子发票呢"],
+        "cancel": ["อยากยกเลิกตั๋ว", "ขอยกเลิกห้อง", "ยกเลิกได้ไหม", "ช่วยยกเลิกที"],
+    }
+    texts = [text for own in said.values() for text in own]
+    refund, invoice, cancel = telling_words(texts, np.repeat([0, 1, 2], 4), 3)
+    assert (refund[0], invoice[0], cancel[0]) == ("退款", "电子发票", "ยกเลิก") and "now" in refund
+    for words in (refund, invoice, cancel):
+        assert not any(a in b for a in words for b in words if a != b) and min(map(len, words)) > 1
+
+
 def test_a_word_of_one_text_tells_of_no_cluster():
     texts = ["order 4711 please", "order 4712 please", "cancel 4713 now", "cancel 4714 now"]
     labels = np.array([0, 0, 1, 1])
