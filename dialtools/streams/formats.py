@@ -170,6 +170,17 @@ def last_suffix(path: str) -> str | None:
     return next((suffix for suffix in reversed(suffixes) if suffix not in COMPRESSED), None)
 
 
+def names_beside(path: str, end: str) -> list[str]:
+    """Return the names that the columns of a matrix may have, whichever of the two is compressed.
+
+    Args:
+        end: what its format adds to its own name.
+    """
+    suffix = Path(path).suffix
+    stems = [path, path.removesuffix(suffix)] if suffix.lower() in COMPRESSED else [path]
+    return [f"{stem}{end}{packed}" for stem in stems for packed in ("", *COMPRESSED)]
+
+
 def is_archive(path: str) -> bool:
     """Tell whether a file's name says that it holds files, in whatever case."""
     return path.lower().endswith(ARCHIVES)

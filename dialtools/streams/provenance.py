@@ -10,7 +10,7 @@ import hashlib
 import re
 import stat
 import sys
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -22,7 +22,7 @@ from dialtools.catalog import load
 from dialtools.errors import DataError
 from dialtools.options import Spec, settings, specs
 from dialtools.streams.bytesio import files_below, open_file, own_name
-from dialtools.streams.formats import FORMATS, by_magic
+from dialtools.streams.formats import FORMATS, by_magic, names_beside
 from dialtools.streams.together import content_of
 
 KEY = "dialtools"
@@ -113,8 +113,13 @@ def _files(path: str) -> list[Path]:
 def companions(file: Path) -> list[Path]:
     """Return the files that belong to a file and lie beside it: the columns of a matrix."""
     ends = {kind.beside for kind in FORMATS.values() if kind.beside}
-    beside = (content_of(file.with_name(file.name + end)) for end in sorted(ends))
-    return [path for path in beside if path.is_file()]
+    found = (_first_file(names_beside(str(file), end)) for end in sorted(ends))
+    return [path for path in found if path]
+
+
+def _first_file(names: Iterable[str]) -> Path | None:
+    paths = (content_of(Path(name)) for name in names)
+    return next((path for path in paths if path.is_file()), None)
 
 
 def input_bytes(path: str) -> int | None:

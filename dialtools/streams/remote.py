@@ -22,7 +22,7 @@ from dialtools.errors import DataError
 from dialtools.shown import first_line
 from dialtools.streams.atomic import atomic_file
 from dialtools.streams.bytesio import NO_HOST, REMOTE, own_name
-from dialtools.streams.formats import DEFAULT, FORMATS, by_suffix
+from dialtools.streams.formats import DEFAULT, FORMATS, by_suffix, names_beside
 from dialtools.streams.parts import unfolded
 from dialtools.streams.provenance import input_bytes
 from dialtools.streams.scraps import temporary_folder
@@ -165,10 +165,11 @@ def copied(names: Sequence[str], folder: Path, shard: Shard | None = None) -> li
     for path, place in waiting.items():
         if path in read:
             _fetch(place, path)
-            beside = FORMATS[by_suffix(path) or DEFAULT].beside
-            columns = place._replace(path=f"{place.path}{beside}")
-            if beside and columns.is_file:
-                _fetch(columns, f"{path}{beside}")
+            end = FORMATS[by_suffix(path) or DEFAULT].beside
+            beside = zip(names_beside(place.path, end), names_beside(path, end), strict=True)
+            for there, here in beside if end else ():
+                if (columns := place._replace(path=there)).is_file:
+                    _fetch(columns, here)
     return local
 
 

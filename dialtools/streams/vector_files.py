@@ -21,7 +21,7 @@ from dialtools.errors import DataError
 from dialtools.shown import cut, listed
 from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.chunks import ROWS, Chunk, chunks_of, read_chunks, read_records, records
-from dialtools.streams.formats import FORMATS, input_format
+from dialtools.streams.formats import FORMATS, input_format, names_beside
 from dialtools.streams.making import making, one_space
 from dialtools.streams.parts import unfolded
 from dialtools.streams.policy import Policy, Where
@@ -234,9 +234,9 @@ def _with_columns(matrix_ND: np.ndarray, path: str, suffix: str) -> Embeddings:
     Raises:
         DataError: if they are of more rows, or of fewer.
     """
-    beside = f"{path}{suffix}"
+    beside = next((name for name in names_beside(path, suffix) if Path(name).exists()), None)
     rows: list[dict[str, Any]] = []
-    if Path(beside).exists():
+    if beside:
         rows = [record for _, record in read_records([beside], policy=Policy(maker=MAKER))]
         if len(rows) != len(matrix_ND):
             message = f"{counted(len(rows), 'row')} beside a matrix of {len(matrix_ND):,}"

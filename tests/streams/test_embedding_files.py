@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import os
 import tempfile
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from dialtools.errors import DataError, OutputError
 from dialtools.streams.formats import EMBEDDING_FORMATS, FORMATS
 from dialtools.streams.making import model_named, one_space
+from dialtools.streams.provenance import companions
 from dialtools.streams.sinks import writer
 from dialtools.streams.vector_files import embedding_parts, holds_vectors, read_embeddings
 from dialtools.streams.vectors import Embeddings, embedding_batch, embedding_lines
@@ -125,6 +127,21 @@ def test_columns_beside_a_matrix_are_replaced_with_it_or_where_it_is_not_there(t
     (tmp_path / f"e.{kind}").unlink()
     path = write(tmp_path / f"e.{kind}", [({"id": [2]}, {"embedding": np.ones((1, 2))})])
     assert read_embeddings([path]).columns == {"id": [2]}
+
+
+@pytest.mark.parametrize("kind", ["npy", "fbin"])
+def test_a_matrix_keeps_its_columns_whichever_of_the_two_is_compressed(tmp_path: Path, kind: str):
+    path = tmp_path / f"e.{kind}"
+    write(path, [({"id": [1]}, {"embedding": np.ones((1, 2))})])
+    plain = tmp_path / f"{path.name}.columns.jsonl"
+    for file in (path, plain):
+        Path(f"{file}.gz").write_bytes(gzip.compress(file.read_bytes()))
+    for matrix in (path, Path(f"{path}.gz")):
+        for columns in (plain, Path(f"{plain}.gz")):
+            aside = columns.rename(tmp_path / "aside")
+            assert read_embeddings([str(matrix)]).columns == {"id": [1]}
+            assert len(companions(matrix)) == 1, "that resumed jobs compare"
+            aside.rename(columns)
 
 
 @pytest.mark.parametrize("kind", ["npy", "fbin"])

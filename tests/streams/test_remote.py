@@ -62,12 +62,13 @@ def test_what_is_elsewhere_is_copied_and_called_by_its_own_name(there: Path):
 
 
 def test_a_matrix_elsewhere_comes_with_its_columns(there: Path):
-    for name in ("x.npy", "x.npy.columns.jsonl", "y.fbin"):
+    for name in ("x.npy", "x.npy.columns.jsonl", "y.fbin", "z.npy.gz", "z.npy.columns.jsonl.gz"):
         (there / name).write_text(name)
     with scratch() as folder:
-        x, y = copied([f"file://{there}/x.npy", f"file://{there}/y.fbin"], folder)
+        x, y, z = copied([f"file://{there}/{x}" for x in ("x.npy", "y.fbin", "z.npy.gz")], folder)
         assert Path(f"{x}.columns.jsonl").read_text() == "x.npy.columns.jsonl"
         assert not Path(f"{y}.columns.jsonl").exists()
+        assert Path(f"{z.removesuffix('.gz')}.columns.jsonl.gz").exists()
 
 
 @pytest.mark.parametrize(("part", "read"), [(1, [True, False]), (2, [False, True])])
