@@ -11,10 +11,13 @@ from typing import Any, NamedTuple, cast
 import orjson
 
 from dialtools.options import specs
+from dialtools.shown import listed
 from dialtools.streams.digests import stdin_is
 from dialtools.streams.provenance import Inputs, plain_settings, provenance
 
 Description = dict[str, Any]
+MOST_TOLD = 200
+"""Characters of a list that are told, however many it has."""
 
 
 @dataclass(frozen=True)
@@ -196,4 +199,7 @@ def _size(file: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    return "not given" if value is None else str(value)
+    told = "not given" if value is None else str(value)
+    if isinstance(value, list) and len(told) > MOST_TOLD:  # of snapshots, by their digests
+        return listed(map(str, cast("list[Any]", value)), most=3, length=30)
+    return told

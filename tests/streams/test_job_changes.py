@@ -43,6 +43,14 @@ def test_options_and_facts_that_differ_are_told_each_and_free_ones_are_not():
     assert told(job(old=1), job()) == ([], []), "what is told no more decides nothing"
 
 
+def test_of_a_long_list_the_first_few_are_told():
+    steps = [f"step {step} " + 100 * "f" for step in range(50)]
+    [line], _ = told(job(steps=steps), job(steps=steps[1:]))
+    assert line.startswith("steps was step 0 ") and "and 47 more, is step 1 " in line
+    assert len(line) < 300
+    assert told(job(k=[1, 2]), job(k=[3]))[0] == ["k was [1, 2], is [3]"]
+
+
 def test_inputs_are_compared_in_their_order_and_told_once():
     x, y, changed = read("x"), read("y", "b"), read("x", "c", 1234)
     assert told(job(inputs=[x, y]), job(inputs=[{**x, "name": "z"}, y])) == ([], [])
