@@ -31,12 +31,13 @@ def suite(options: SuiteOptions, run: Run) -> None:
     places = task.find_places(benchmark, list(dict.fromkeys(options.inputs[1:])))
     if run.dry:
         return run.tell_plan(task.plan(places))
-    job = task.job_of(run.name, options, benchmark, places)
+    seed = None if run.origins["seed"] == "default" else options.seed
+    job = task.job_of(run.name, options, benchmark, places, seed=seed)
     with run.claim(job) as work:
         if work.finished:
             return tell_finished(work.finished, options, run)
         options.overwrite = work.overwrite
-        pieces = task.take(benchmark, places, work, seed=options.seed)
+        pieces = task.take(benchmark, places, work, seed=seed)
         take_pieces(pieces, run, total=len(places), unit="data sets", resumable=work.kept)
         for place in places:
             if place.missing:

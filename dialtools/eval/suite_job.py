@@ -120,17 +120,24 @@ def _place(folder: str, number: int, dataset: Dataset) -> Place:
     return Place(folder, number, dataset, files, missing)
 
 
-def job_of(command: str, options: SuiteOptions, suite: Suite, places: Sequence[Place]) -> Job:
-    """Return what a resumed job must share with the one it goes on from."""
+def job_of(
+    command: str, options: SuiteOptions, suite: Suite, places: Sequence[Place], *, seed: int | None
+) -> Job:
+    """Return what a resumed job must share with the one it goes on from.
+
+    Args:
+        seed: of all tasks; None: the suite says, or nobody.
+    """
     files = [file for place in places if not place.missing for file in place.inputs]
-    return Job(command, options, Inputs([suite.name, *dict.fromkeys(files)]))
+    inputs = Inputs([suite.name, *dict.fromkeys(files)])
+    return Job(command, options, inputs, facts={"seed": seed})
 
 
 def take(suite: Suite, places: Sequence[Place], work: Work, *, seed: int | None) -> Iterator[Piece]:
     """Yield each data set once its scores are among the pieces of the job.
 
     Args:
-        seed: of all tasks, whatever the suite says.
+        seed: as `job_of` has it.
 
     Raises:
         ConfigError: if its task has no score that the suite names.

@@ -39,7 +39,7 @@ from dialtools.errors import ConfigError
 from dialtools.eval import suite
 from dialtools.eval.options.base import ScoreOptions
 from dialtools.eval.tasks.catalog import TASKS
-from dialtools.options import RunOptions, argument, option, restated
+from dialtools.options import argument, option, restated
 from dialtools.streams.options import TAKEN_UP, ResumeOptions, TableOutputOptions
 from dialtools.values import name_list
 
@@ -66,7 +66,6 @@ class SuiteOptions(ScoreOptions):
     output: str = restated(TableOutputOptions, "output")  # a table, or scores
     to: str | None = restated(TableOutputOptions, "to")
     json: bool = restated(ScoreOptions, "json", not_with="to")
-    seed: int | None = restated(RunOptions, "seed", default=None, shown="the suite's, or 0")
     resume: bool = restated(
         ResumeOptions, "resume", help=f"{TAKEN_UP}; no data set is scored again"
     )
