@@ -102,7 +102,8 @@ def telling_words(texts: Sequence[str], labels_N: np.ndarray, count: int) -> lis
     for text, label in zip(texts, labels_N.tolist(), strict=bool(texts)):
         if label >= 0:
             in_cluster[label].update(set(pair_terms(text)))
-            texts_of[label].add(text.lower())
+            if not text.isascii():
+                texts_of[label].add(text.lower())
     everywhere: Counter[str] = Counter()
     for counter in in_cluster:
         everywhere.update(counter)

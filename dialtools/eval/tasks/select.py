@@ -36,8 +36,6 @@ def evaluate(options: SelectOptions) -> Scored:
         ranks_Q2 = among_rows(source, options)
         setting = f"1-of-{options.candidates} {options.sampling}"
     rows = np.flatnonzero(_asked(ranks_Q2))  # the incomplete last block asks nothing
-    if not len(rows):
-        raise DataError("no query has a candidate but its response", where=source.name)
     facts = about("select", source, setting, options, rows=rows, also=(options.text,))
     alone = len(ranks_Q2) - len(rows)
     notes = [f"{counted(alone, 'row')} left out: no candidate but the response"] if alone else ()
@@ -48,8 +46,13 @@ def scores(ranks_Q2: np.ndarray, options: SelectOptions, **facts: Any) -> list[S
     """Return top-1/3/5/10 and MRR of ranks, without those that are ALONE.
 
     Queries of a block share their candidates, and stay together.
+
+    Raises:
+        DataError: if all are.
     """
     asked_Q = _asked(ranks_Q2)
+    if not asked_Q.any():
+        raise DataError("no query has a candidate but its response", where=facts["dataset"])
     if not options.pool and options.sampling == "blocks":
         facts["groups"] = (np.flatnonzero(asked_Q) // options.candidates).tolist()
     of_each = selection(ranks_Q2[asked_Q], ties=options.ties)
