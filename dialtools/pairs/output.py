@@ -9,6 +9,7 @@ from typing import Any
 
 from dialtools.corpora.dialogues import DOMAIN
 from dialtools.corpora.logs import markup_line, naming_line, quoting_line
+from dialtools.corpora.native.raw import UNTIMED
 from dialtools.corpora.table import LAST, UNREAD
 from dialtools.pairs.chunk import WITH_DOMAIN
 from dialtools.pairs.job import Piece
@@ -186,7 +187,17 @@ def _unread_line(options: PairOptions, tally: Tally) -> str:
     return f"{told}, but is sorted as text: --time-format says how times are written"
 
 
-_LINES = (_unmet_line, _short_line, _long_line, _domain_line, _last_line, _unread_line)
+def _untimed_line(options: PairOptions, tally: Tally) -> str:
+    """Return the line on turns that are written without a time, as nobody could tell it, or ""."""
+    if not (untimed := tally.facts[UNTIMED]) or options.kind not in RECORDS:
+        return ""
+    return f"{counted(untimed, 'turn')} without a time: unknown calendar or half of the day"
+
+
+_LINES = (
+    *(_unmet_line, _short_line, _long_line, _domain_line),
+    *(_last_line, _unread_line, _untimed_line),
+)
 
 
 def _split_line(tally: Tally) -> str:
