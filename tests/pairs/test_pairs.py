@@ -542,8 +542,8 @@ def test_a_summary_tells_what_each_input_gives_and_writes_no_pairs(tmp_path: Pat
 def test_a_summary_has_a_row_for_each_input_with_what_was_left_out_before_pairs_are_made(
     tmp_path: Path, scripts: Path
 ):
-    table = "dialogue_id,text\n1,a\n1,\n1,b\n"
-    for name, content in (("one.csv", table), ("in/two.csv", table), ("in/three.csv", table)):
+    table, other = ("dialogue_id,text\n1,a\n1,\n1,b\n".replace("1", name) for name in "12")
+    for name, content in (("one.csv", table), ("in/two.csv", table), ("in/three.csv", other)):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content)
     (tmp_path / "none.csv").write_text("")

@@ -56,7 +56,7 @@ AFTERNOON = (
     "пп ү.х. попл. אחה״צ du em nm ip odp pop PTG TK m.d. popiet pēcp ከሰዓት "
     "ຫຼັງທ່ຽງ หลังเที่ยง"
 )
-NEITHER = "m klo kl à às at um alle kell uhr h г ч น"
+NEITHER = "m klo kl à às at um kell uhr h г ч น"
 """Words beside the time of 24 hours, and the second one of `p. m.`."""
 HALVES = {
     word: half
