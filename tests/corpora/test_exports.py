@@ -319,6 +319,23 @@ def test_tickets_are_read_one_a_line_too(read, put):
     assert list(said(read(folder, on_error="skip"))) == ["7"]
 
 
+def test_who_speaks_in_a_ticket_is_not_guessed(read, put):
+    opened = {"id": 1, "description": "hi", "comments": [], "requester_id": 100}
+    tickets = [
+        {**exports.TICKET, "id": 0, "requester_id": None},
+        opened | {"submitter_id": 5},
+        opened | {"id": 2},
+    ]
+    found = said(read(put({"t.json": tickets}, "z") / "t.json", "zendesk"))
+    speakers = {name: [who for who, _ in turns] for name, turns in found.items()}
+    assert speakers == {"0": [None, None], "1": ["system"], "2": ["user"]}
+    ((name, (ticket,)),) = exports.FRESHDESK.items()
+    messages = [{"body": "a"}, {"body": "b", "incoming": False}, {"body": "c", "incoming": True}]
+    mailed = {**ticket, "source": 10, "conversations": messages}
+    (turns,) = said(read(put({name: [mailed]}, "f"), "freshdesk")).values()
+    assert [who for who, _ in turns] == ["system", None, "system", "user"]
+
+
 @pytest.mark.parametrize("names", [("a.jsonl", "old/a.jsonl"), ("a.jsonl", "a[1].jsonl")])
 def test_files_of_lines_are_read_once_each_whatever_they_are_called(read, put, names):
     ticket = {"comments": [{"author_id": 1, "body": "hi"}], "requester_id": 1}
