@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,6 +23,7 @@ FILES = {"FILE", "FILE[,FILE...]", "INPUT", "OLD NEW", "PART"}
 QUARANTINE = "quarantine="
 OF_MODELS = ("config.json", "modules.json", "dialtools.json")
 """One of these a folder of a model has."""
+AN_INPUT = "an input"
 PUT_ASIDE = b'{"file":'
 """How a file of records that were put aside begins."""
 
@@ -151,10 +153,33 @@ def check_outputs(options: Any, specs: Sequence[Spec]) -> None:
         if other and not output.folder:
             told = f"{other} and what tells of -o name the same file"
             raise ConfigError(told, where=f"{output.path}{BESIDE}")
+    if hasattr(options, "on_error"):
+        _check_within(outputs, inputs, stdout=options.output == "-")
     stays = [path for path, _ in inputs] + [output.path for output in outputs if output.kept]
     for output in outputs:
         if output.folder and not output.kept:
             _check_folder(output, stays)
+
+
+def _check_within(
+    outputs: Sequence[Output], inputs: Sequence[tuple[str, str]], *, stdout: bool
+) -> None:
+    """Refuse a file that is written where inputs are read: in a folder of them, or by the shell."""
+    folders = {_identity(path): path for path, n in inputs if n == AN_INPUT and Path(path).is_dir()}
+    for output in outputs:
+        around = map(_identity, map(str, Path(os.path.realpath(output.path)).parents))
+        if not output.folder and (folder := next(filter(None, map(folders.get, around)), None)):
+            told = f"{output.flag} lies in {folder}, which is read as a whole"
+            raise ConfigError(told, where=output.path, hint="name a file elsewhere")
+    written = os.fstat(1) if stdout else None
+    if not written or not stat.S_ISREG(written.st_mode):
+        return
+    from dialtools.streams.bytesio import files_below
+
+    for path, name in inputs:
+        for file in files_below(Path(path)) if Path(path).is_dir() else (path,):
+            if _identity(str(file)) == (written.st_dev, written.st_ino):
+                raise ConfigError(f"stdout and {name} name the same file", where=str(file))
 
 
 def _check_place(output: Output, options: Any) -> None:
@@ -271,7 +296,7 @@ def _described(path: str) -> str:
 def _read(options: Any, specs: Sequence[Spec]) -> Iterator[tuple[str, str]]:
     """Yield each file and folder that is read, and what names it."""
     for spec in filter(_is_read, specs):
-        name = "an input" if spec.positional else spec.flag
+        name = AN_INPUT if spec.positional else spec.flag
         yield from ((text, name) for text in _texts(spec, options) if text not in ("", "-"))
 
 

@@ -74,7 +74,15 @@ def _flat(batch: pa.RecordBatch, data: bytes, first: int) -> FlatTurns | None:
         speakers = pc.if_else(nobody, None, speakers)
     lines = np.arange(first, first + len(ids))
     sizes = np.diff(lists.offsets.to_numpy()).astype(np.int64)
-    return FlatTurns(_stripped(texts), speakers, ids, lines, sizes, np.ones_like(sizes))
+    return FlatTurns(
+        _stripped(texts),
+        speakers,
+        ids,
+        lines,
+        sizes,
+        np.ones_like(sizes),
+        pa.nulls(len(ids), pa.string()),
+    )
 
 
 def has_blank(names: pa.Array) -> bool:

@@ -21,12 +21,12 @@ JSON_FILES = ("*.json", "*.jsonl", "*.ndjson")
 ANY_JSON = tuple((name,) for name in JSON_FILES)
 JSON = r"(?:\[\s*)?\{"
 """How JSON of one record begins, or of several."""
-CLOCK = (
-    r"(?:[^\W\d]{1,5}[.,]{0,2}\s?)?\d{1,2}[:.]\d\d(?:[:.]\d\d)?"
-    r"(?:\s?[AaPp]\.?\s?[Mm]\.?|\s?[صم])?"
-)
+WORD = r"[^\W\d][^\s\d:,،;!?()\[\]<>]{0,11}"
+"""Beside a time: letters, and what marks and shortens them."""
+CLOCK = rf"(?:{WORD},?\s?)?\d{{1,2}}[:.]\d\d(?:[:.]\d\d)?(?:\s?{WORD}){{0,2}}"
 MARKS = r"[\u200e\u200f]?"
 """Of direction, which may stand anywhere in a line of WhatsApp."""
+DATE = rf"\d{{1,4}}{MARKS}[./-]\s?\d{{1,2}}{MARKS}[./-]\s?\d{{1,4}}\.?{MARKS}"
 DIALOGUES, UTTERANCES, TEXTS, RESPONSES = "dialogues", "utterances", "two texts", "responses"
 YOURS = "yours"
 SNIPS_INTENTS = (
@@ -417,10 +417,8 @@ _BY_NAME: dict[str, Corpus] = {
     "whatsapp": _corpus(
         "WhatsApp's export of a chat, text of Android or an iPhone",
         alone=("*WhatsApp*.txt", "_chat.txt"),
-        opening=rf"{MARKS}(?:\d{{1,4}}{MARKS}[./-]\s?\d{{1,2}}{MARKS}[./-]\s?\d{{1,4}}\.?{MARKS}"
-        rf"[,،]?\s{CLOCK}(?:\s\w\.)? [-–]\s"
-        rf"|\[{MARKS}(?:\d{{1,4}}{MARKS}[./]\d{{1,2}}{MARKS}[./]\d{{1,4}}{MARKS}[,،]?"
-        rf"|\d{{1,2}}-\d{{1,2}}-\d{{2,4}},?|\d{{4}}-\d\d-\d\d,)\s{CLOCK}\]\s)",
+        opening=rf"{MARKS}(?:(?:{DATE}[,،]?\s{CLOCK}|{CLOCK},?\s{DATE}) [-–]\s"
+        rf"|\[{MARKS}(?:(?!\d{{4}}-\d\d-\d\d ){DATE}[,،]?\s{CLOCK}|{CLOCK},?\s{DATE})\]\s)",
         licence=YOURS,
         source="faq.whatsapp.com (How to export your chat history)",
     ),

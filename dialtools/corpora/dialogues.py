@@ -50,6 +50,7 @@ class Dialogue(NamedTuple):
 
     Attributes:
         session: which part of a longer one it is, from 1; the id of all but the first tells, too.
+        read: what chance knows it by, if its texts are no longer as they were read.
     """
 
     id: str | None
@@ -57,6 +58,7 @@ class Dialogue(NamedTuple):
     speakers: list[str | None]
     domain: str | None = None
     session: int = 1
+    read: str | None = None
 
     def spoken(self) -> Dialogue:
         """Return the dialogue without its turns that have no text."""

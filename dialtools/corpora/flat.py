@@ -26,6 +26,7 @@ class FlatTurns:
         lines: (D,) the line or row where each begins.
         sizes: (D,) turns of each.
         sessions: (D,) which part of a longer one each is, from 1.
+        read: (D,) what chance knows those by whose texts are not as they were read; null of others.
         facts: (D,) what the pairs of a dialogue carry besides, by the name of the field.
     """
 
@@ -35,6 +36,7 @@ class FlatTurns:
     lines: np.ndarray
     sizes: np.ndarray
     sessions: np.ndarray
+    read: pa.StringArray
     facts: dict[str, pa.Array] = field(default_factory=dict)
 
     @classmethod
@@ -48,12 +50,14 @@ class FlatTurns:
         speakers: list[str | None] = []
         ids: list[str | None] = []
         domains: list[str | None] = []
+        read: list[str | None] = []
         lines, sizes, sessions = [], [], []
         for line, talk in talks:
             texts += talk.texts
             speakers += talk.speakers
             ids.append(talk.id)
             domains.append(talk.domain)
+            read.append(talk.read)
             lines.append(line)
             sizes.append(len(talk.texts))
             sessions.append(talk.session)
@@ -64,6 +68,7 @@ class FlatTurns:
             np.asarray(lines, np.int64),
             np.asarray(sizes, np.int64),
             np.asarray(sessions, np.int64),
+            pa.array(read, pa.string()),
             {DOMAIN: pa.array(domains, pa.string())} if domain else {},
         )
 
@@ -110,6 +115,7 @@ class FlatTurns:
             self.lines[dialogues],
             sizes,
             self.sessions[dialogues],
+            self.read.take(these),
             {name: values.take(these) for name, values in self.facts.items()},
         )
 

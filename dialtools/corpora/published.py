@@ -13,7 +13,7 @@ from dialtools.catalog import lookup
 from dialtools.corpora.catalog import CORPORA, Corpus
 from dialtools.corpora.fields import BadRecord
 from dialtools.corpora.native.files import OPENING_BYTES, Files, ends_like
-from dialtools.corpora.native.raw import BAD, LEFT_OUT, Unexpected
+from dialtools.corpora.native.raw import BAD, FACTS, LEFT_OUT, Unexpected
 from dialtools.errors import DataError
 from dialtools.streams import nesting
 from dialtools.streams.bytesio import open_input, own_name, refuse_missing
@@ -219,6 +219,7 @@ def _records(reader: Any, files: Files, tally: Tally) -> Iterator[tuple[Where, d
             continue
         for reason, number in record.pop(LEFT_OUT, {}).items():
             tally.drop(reason, number)
+        tally.facts.update(record.pop(FACTS, {}))
         for reason, part in record.pop(BAD, ()):
             policy.reject(raw.where, reason, part)
         yield raw.where, record

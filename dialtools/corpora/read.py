@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from dialtools.corpora.dialogues import (
     whose,
 )
 from dialtools.corpora.fields import ANSWERED, ASKED, LABELS, TEXT_KEYS, TURN_TEXTS, BadRecord
+from dialtools.corpora.going_on import going_on
 from dialtools.corpora.likely import flags
 from dialtools.corpora.logs import log_records, shown_records
 from dialtools.corpora.options import LogOptions
@@ -35,6 +37,7 @@ from dialtools.corpora.published import corpus_chunks, corpus_of, each_file
 from dialtools.corpora.replies import PROMPT, is_tree
 from dialtools.corpora.shape import OF_CHATS, Session, Shaper
 from dialtools.corpora.table import table_chunks
+from dialtools.errors import DataError
 from dialtools.shown import listed
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.chunks import Chunk, Numbered, read_chunks, records
@@ -99,22 +102,46 @@ def dialogue_chunks(
         shard: the part of the inputs that is wanted.
     """
     files = each_file(paths, format, whole=logs.rows_are_turns)
-    for path, span in spans(files, shard):
+    mine = list(spans(files, shard))
+    read = partial(_dialogue_chunks, format=format, logs=logs, prompt=prompt, keep=keep)
+    chunks = _each_input(mine, paths, read, policy, tally)
+    if len(files) > 1:
+        chunks = going_on(chunks, logs, tally, partial(_next_file, files, mine, read))
+    yield from chunks
+
+
+def _each_input(
+    mine: Sequence[tuple[str, Span | None]],
+    paths: Sequence[str],
+    read: Callable[..., Iterator[Chunk]],
+    policy: Policy,
+    tally: Tally,
+) -> Iterator[Chunk]:
+    for path, span in mine:
         with policy.one_of_many(alone=path in (*paths, "-")) as passed:
-            lines = partial(read_chunks, [path], prompt=prompt, span=span, policy=policy)
-            chunks = _dialogue_chunks(path, span, lines, format, policy, tally, logs, keep=keep)
-            yield from passed(chunks)
+            yield from passed(read(path, span, policy, tally))
+
+
+def _next_file(
+    files: Sequence[str],
+    mine: Sequence[tuple[str, Span | None]],
+    read: Callable[..., Iterator[Chunk]],
+) -> Chunk | None:
+    """Return the first chunk of the file behind those that a part reads, if there is one."""
+    last = files[::-1].index(mine[-1][0])
+    with suppress(DataError):  # told by the part that has it
+        return next(read(files[-last], None, Policy("skip"), Tally()), None) if last else None
 
 
 def _dialogue_chunks(
     path: str,
     span: Span | None,
-    lines: Callable[..., Iterator[Chunk]],
-    format: str | None,
     policy: Policy,
     tally: Tally,
-    logs: LogOptions,
     *,
+    format: str | None,
+    logs: LogOptions,
+    prompt: bool,
     keep: bool,
 ) -> Iterator[Chunk]:
     told = logs.rows_are_turns and format is None and not is_archive(path)
@@ -129,7 +156,7 @@ def _dialogue_chunks(
         kind = kind if FORMATS[kind].columns else chosen
         yield from within(span, partial(table_chunks, path, kind, logs, keep=keep), policy, tally)
     else:
-        yield from lines(format=chosen)
+        yield from read_chunks([path], format=chosen, prompt=prompt, span=span, policy=policy)
 
 
 def record_chunks(

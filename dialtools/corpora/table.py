@@ -21,7 +21,7 @@ from dialtools.errors import ConfigError, DataError
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.chunks import ROWS, Chunk, read_chunks, records
 from dialtools.streams.formats import FORMATS
-from dialtools.streams.parts import is_in_parts
+from dialtools.streams.parts import is_in_parts, unfolded
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
 
@@ -123,7 +123,7 @@ def table_chunks(
     first = 1
     turns = 0
     held: list[dict[str, Any]] = []
-    for record in _dialogues(rows, name, columns, logs, policy, tally):
+    for record in dialogues_of(rows, name, logs, policy, tally):
         held.append(record)
         turns += len(record["turns"])
         if len(held) == DIALOGUES_A_CHUNK or turns >= TURNS_A_CHUNK:
@@ -148,7 +148,7 @@ def _rows(
         yield from delimited.rows(path, kind, named, logs, policy, hint=NAME_COLUMNS, likely=likely)
         return
     part, before, number = "", 0, 0
-    for chunk in read_chunks([path], format=kind, policy=policy):
+    for chunk in _each_part(path, kind, policy):
         if not (chunk.json or chunk.columnar):
             raise ConfigError(
                 f"{chunk.name} is read as {chunk.format}, which has no columns", hint=NO_COLUMNS
@@ -163,6 +163,13 @@ def _rows(
         for place, row in rows:
             number = before + place
             yield number, row
+
+
+def _each_part(path: str, kind: str | None, policy: Policy) -> Iterator[Chunk]:
+    """Yield the chunks of a file, or of the parts in a folder; a damaged one is left out."""
+    for part in unfolded([path]):
+        with policy.one_of_many(alone=part == path) as passed:
+            yield from passed(read_chunks([part], format=kind, policy=policy))
 
 
 def _turns(
@@ -253,11 +260,12 @@ def _gathered(columns: Columns) -> str:
     )
 
 
-def _dialogues(
-    rows: Iterator[Row], name: str, columns: Columns, logs: LogOptions, policy: Policy, tally: Tally
+def dialogues_of(
+    rows: Iterator[Row], name: str, logs: LogOptions, policy: Policy, tally: Tally
 ) -> Iterator[dict[str, Any]]:
+    """Yield a record for each dialogue of rows that are next to each other."""
     for identity, members in groupby(rows, key=attrgetter("dialogue")):
-        if turns := _in_order(members, name, columns.order, logs, policy, tally):
+        if turns := _in_order(members, name, logs, policy, tally):
             yield {"id": identity, **_shared_domain(turns), "turns": turns}
 
 
@@ -273,19 +281,14 @@ def _shared_domain(turns: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _in_order(
-    rows: Iterator[Row],
-    name: str,
-    order: str | None,
-    logs: LogOptions,
-    policy: Policy,
-    tally: Tally,
+    rows: Iterator[Row], name: str, logs: LogOptions, policy: Policy, tally: Tally
 ) -> list[dict[str, Any]]:
     """Return the turns by time, or whatever else orders them; what is equal stays as it came.
 
     Those without a number or a time stand last, and are counted where others have one; where none
     has, those that look like times are.
     """
-    if order is None:
+    if logs.order_column is None:
         return [row.turn for row in rows]
     ranked = []
     for row in rows:
@@ -296,7 +299,8 @@ def _in_order(
             else:
                 key = rank(value, logs.time_format)
         except BadTime as error:
-            policy.reject(Where(name, row.line), f"{order}: {error}", row.turn, error.hint)
+            message = f"{logs.order_column}: {error}"
+            policy.reject(Where(name, row.line), message, row.turn, error.hint)
         else:
             ranked.append((key, row.turn))
     texts = [text for (kind, _, text), _ in ranked if kind == OF_TEXT]

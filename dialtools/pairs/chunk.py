@@ -10,7 +10,7 @@ import numpy as np
 
 from dialtools.chance import split_of
 from dialtools.corpora.block import read_block
-from dialtools.corpora.dialogues import DOMAIN, WITHOUT_TEXT, Dialogue, uncut
+from dialtools.corpora.dialogues import DOMAIN, WITHOUT_TEXT, Dialogue, known_by, uncut
 from dialtools.corpora.flat import FlatTurns, running
 from dialtools.corpora.logs import FIRST_TEXTS, probe
 from dialtools.corpora.read import dialogues
@@ -164,12 +164,13 @@ def _shaped(
     reader = READERS[options.reader]
     utterances = options.kind == "self"
     for line, dialogue in dialogues(chunk, policy, options, tally, utterances=utterances):
+        read = known_by(dialogue.id, dialogue.texts)
         dialogue = reader(dialogue)
         if options.merges:
             dialogue = merged(dialogue)
         if options.lower:
             dialogue = dialogue._replace(texts=[text.lower() for text in dialogue.texts])
-        yield line, dialogue
+        yield line, dialogue._replace(read=read)
 
 
 def merged(dialogue: Dialogue) -> Dialogue:

@@ -140,4 +140,5 @@ def _drawn_by(names: Callable[[Pairs], Iterator[str]], size: float, seed: int) -
 
 def names_or_texts(turns: FlatTurns) -> list[str]:
     """Return what each dialogue is known by."""
-    return [known_by(name, turns.texts_of(d)) for d, name in enumerate(turns.ids.to_pylist())]
+    names = pc.coalesce(turns.ids, turns.read).to_pylist()
+    return [known_by(name, turns.texts_of(d)) for d, name in enumerate(names)]

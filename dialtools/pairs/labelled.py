@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from dialtools.corpora import fields
 from dialtools.corpora.by_dialogue import Row, by_dialogue
-from dialtools.corpora.dialogues import Dialogue, identity_of
+from dialtools.corpora.dialogues import IDS, Dialogue, known_by, whose
 from dialtools.corpora.fields import ANSWERED, ASKED, FIRST, SECOND, BadRecord
 from dialtools.corpora.flat import FlatTurns
 from dialtools.corpora.logs import log_records
@@ -180,19 +180,19 @@ def _rows(
     names: Sequence[tuple[str, ...]],
     what: str,
 ) -> Iterator[tuple[int, str | None, list[str]]]:
-    """Yield line, id and texts of each record; one that lacks a text goes to the policy.
+    """Yield line, name and texts of each record; one that lacks a text goes to the policy.
 
     Args:
         names: what each text may be called.
         what: a key of EXPECTED.
     """
-    wanted = (*chain(*names), INPUT, "id")
+    wanted = (*chain(*names), INPUT, *IDS)
     unknown = check_columns(chunk, names, what)
     for line, record in log_records(chunk, policy, options, wanted, texts=(*options.texts, INPUT)):
         try:
             asked = record if options.texts else _with_input(record)
             texts = [_text(unknown | asked, called, what) for called in names]
-            name = identity_of(record.get("id"), "id")
+            name = whose(record)
         except BadRecord as error:
             policy.reject(Where(chunk.name, line), str(error), record)
         else:
@@ -223,8 +223,8 @@ def check_columns(chunk: Chunk, names: Iterable[tuple[str, ...]], what: str) -> 
 
 
 def _talk(name: str | None, texts: list[str], options: PairOptions) -> Dialogue:
-    texts = [text.strip().lower() if options.lower else text.strip() for text in texts]
-    return Dialogue(name, texts, [None] * len(texts))
+    lower = [text.strip().lower() if options.lower else text.strip() for text in texts]
+    return Dialogue(name, lower, [None] * len(texts), read=known_by(name, texts))
 
 
 EXPECTED = {

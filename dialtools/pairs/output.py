@@ -8,7 +8,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from dialtools.corpora.dialogues import DOMAIN
+from dialtools.corpora.going_on import AGAIN, GONE_ON
 from dialtools.corpora.logs import markup_line, naming_line, quoting_line
+from dialtools.corpora.native.raw import UNTIMED
 from dialtools.corpora.table import LAST, UNREAD
 from dialtools.pairs.chunk import WITH_DOMAIN
 from dialtools.pairs.job import Piece
@@ -186,7 +188,28 @@ def _unread_line(options: PairOptions, tally: Tally) -> str:
     return f"{told}, but is sorted as text: --time-format says how times are written"
 
 
-_LINES = (_unmet_line, _short_line, _long_line, _domain_line, _last_line, _unread_line)
+def _files_line(options: PairOptions, tally: Tally) -> str:
+    """Return the line on dialogues of tables of which several files have rows, or ""."""
+    del options  # of which none matters
+    ends, again = counted(tally.facts[GONE_ON], "file"), counted(tally.facts[AGAIN], "dialogue")
+    told = {
+        f"dialogues joined over the end of {ends}": GONE_ON,
+        f"{again} read apart from one of the same id in another file": AGAIN,
+    }
+    return "; ".join(line for line, fact in told.items() if tally.facts[fact])
+
+
+def _untimed_line(options: PairOptions, tally: Tally) -> str:
+    """Return the line on turns that are written without a time, as nobody could tell it, or ""."""
+    if not (untimed := tally.facts[UNTIMED]) or options.kind not in RECORDS:
+        return ""
+    return f"{counted(untimed, 'turn')} without a time: unknown calendar or half of the day"
+
+
+_LINES = (
+    *(_unmet_line, _short_line, _long_line, _domain_line),
+    *(_last_line, _unread_line, _files_line, _untimed_line),
+)
 
 
 def _split_line(tally: Tally) -> str:

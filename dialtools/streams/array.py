@@ -75,11 +75,11 @@ class _Cutter:
         depth = self.depth + np.cumsum(steps, dtype=np.int64)
         borders = ((depth - steps == 0) | (depth == 0)) & (steps != 0)
         borders |= (what == COMMA) & (depth == 1) & ~inside
-        self._check(block, marks[borders].tolist())
+        ended = self._ended(block, marks[borders].tolist())
 
         ends = IS_END[what]
         data[marks[ends]] = np.where(inside[ends], CONTROL, BLANK)
-        data[marks[borders]] = np.where(what[borders] == ord("["), BLANK, LINE_END)
+        data[marks[borders]] = np.where(ended, LINE_END, BLANK)
         self.depth = int(depth[-1]) if len(depth) else self.depth
         return data.tobytes()
 
@@ -103,8 +103,13 @@ class _Cutter:
         self._escaped = bool(escaped[-1])
         return escaped[:-1]
 
-    def _check(self, block: bytes, borders: list[int]) -> None:
-        """Refuse what stands outside of the brackets, and commas without a record before them."""
+    def _ended(self, block: bytes, borders: list[int]) -> list[bool]:
+        """Return which borders end a record: neither the first one of an array, nor that of `[]`.
+
+        Raises:
+            DataError: for what stands outside of the brackets, and commas without a record before.
+        """
+        ended: list[bool] = []
         start = 0
         for at in borders:
             filled = self._filled or not _is_blank(block[start:at])
@@ -115,11 +120,13 @@ class _Cutter:
             if not opens and not filled and not (closes and self._opened):
                 self._refuse("a record is missing")
             self.number += filled
+            ended.append(filled)
             self._opened = opens
             self.depth = 0 if closes else 1
         self._filled = self._filled or not _is_blank(block[start:])
         if self._filled and not self.depth:
             self._refuse("what stands outside of the array")
+        return ended
 
     def _refuse(self, message: str) -> None:
         raise DataError(f"not JSON: {message}", where=Where(self.name, self.number))

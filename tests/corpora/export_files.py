@@ -288,6 +288,26 @@ WHATSAPP = {
         "[\u200f31/12/2024، 10:05:00 م] Kim: see you at ten: ok?\nand bring\nthe tickets\n"
         "\u200f[1\u200f/1\u200f/2025، 12:07:00 ص] Lee: happy new year\n"
     ),
+    "android, hindi": (
+        "31/12/24, 10:05 अपराह्न - Kim: see you at ten: ok?\nand bring\nthe tickets\n"
+        "1/1/25, 12:07 पूर्वाह्न - Lee: happy new year\n"
+    ),
+    "android, turkish": (
+        "31.12.2024 ÖS 10:05 - Kim: see you at ten: ok?\nand bring\nthe tickets\n"
+        "1.01.2025 ÖÖ 12:07 - Lee: happy new year\n"
+    ),
+    "android, thai": (
+        "31/12/67 22:05 น. - Kim: see you at ten: ok?\nand bring\nthe tickets\n"
+        "1/1/2568 00:07 น. - Lee: happy new year\n"
+    ),
+    "iphone, vietnamese": (
+        "[10:05:00 CH, 31/12/2024] Kim: see you at ten: ok?\nand bring\nthe tickets\n"
+        "[12:07:00 SA, 01/01/2025] Lee: happy new year\n"
+    ),
+    "iphone, korean": (
+        "[24. 12. 31. 오후 10:05:00] Kim: see you at ten: ok?\nand bring\nthe tickets\n"
+        "[25. 1. 1. 오전 12:07:00] Lee: happy new year\n"
+    ),
     "iphone, finnish": (
         "[31.12.2024 klo 22.05.00] Kim: see you at ten: ok?\nand bring\nthe tickets\n"
         "[1.1.2025 klo 0.07.00] Lee: happy new year \u200e<liite: 0001-PHOTO.jpg>\n"

@@ -154,6 +154,24 @@ def test_whatsapp_writes_dates_by_phone_and_country_and_they_are_the_same_times(
     ]
 
 
+def test_messages_of_unknown_calendars_and_halves_of_the_day_have_no_time(put, scripts: Path):
+    log = (
+        "31/02/1403،\u200f ۱۰:۰۵ ب.ظ. - Kim: a\n31/12/24, रात 10:05 - Kim: b\n"
+        "31/12/24, kveld 22:05 - Kim: c\n31/12/24, kveld 10:05 - Kim: d\n"
+    )
+    chat = put({"_chat.txt": log}) / "_chat.txt"
+    run = ended(scripts / "dial-pairs", "--kind", "dialogue", chat, text=True)
+    turns = json.loads(run.stdout)["turns"]
+    assert [turn.get("time", "")[11:] for turn in turns] == ["", "", "22:05:00", "10:05:00"]
+    assert "2 turns without a time: unknown calendar" in run.stderr
+
+
+@pytest.mark.parametrize(("half", "month"), [("PM", "01"), ("pm", "02"), ("p. m.", "02")])
+def test_the_month_is_first_where_halves_are_written_as_americans_do(read, put, half, month):
+    (record,) = read(put({"_chat.txt": f"1/2/24, 10:05 {half} - Kim: a\n"}) / "_chat.txt")
+    assert record["turns"][0]["time"][5:7] == month
+
+
 def test_a_copy_of_another_phone_s_messages_is_part_of_the_message_that_sends_it(read, put):
     copy = "look\n[12/31/24, 10:05:00 PM] Lee: hi\n[12/31/24, 10:06:00 PM] Kim: ho"
     log = f"31/12/24, 22:07 - Kim: {copy}\n31/12/24, 22:08 - Lee: so\n99/99/24, 22:08 - Max: x\n"
@@ -299,6 +317,23 @@ def test_tickets_are_read_one_a_line_too(read, put):
     lines = "".join(json.dumps(ticket) + "\n" for ticket in (exports.TICKET, {"id": 1}))
     folder = put({"tickets.jsonl": lines})
     assert list(said(read(folder, on_error="skip"))) == ["7"]
+
+
+def test_who_speaks_in_a_ticket_is_not_guessed(read, put):
+    opened = {"id": 1, "description": "hi", "comments": [], "requester_id": 100}
+    tickets = [
+        {**exports.TICKET, "id": 0, "requester_id": None},
+        opened | {"submitter_id": 5},
+        opened | {"id": 2},
+    ]
+    found = said(read(put({"t.json": tickets}, "z") / "t.json", "zendesk"))
+    speakers = {name: [who for who, _ in turns] for name, turns in found.items()}
+    assert speakers == {"0": [None, None], "1": ["system"], "2": ["user"]}
+    ((name, (ticket,)),) = exports.FRESHDESK.items()
+    messages = [{"body": "a"}, {"body": "b", "incoming": False}, {"body": "c", "incoming": True}]
+    mailed = {**ticket, "source": 10, "conversations": messages}
+    (turns,) = said(read(put({name: [mailed]}, "f"), "freshdesk")).values()
+    assert [who for who, _ in turns] == ["system", None, "system", "user"]
 
 
 @pytest.mark.parametrize("names", [("a.jsonl", "old/a.jsonl"), ("a.jsonl", "a[1].jsonl")])

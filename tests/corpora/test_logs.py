@@ -244,6 +244,43 @@ def test_a_folder_of_parts_is_one_table_wherever_they_end(
         assert "naming the files of the folder reads each by itself" in refused
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_a_dialogue_goes_on_in_the_next_file_of_turns(tmp_path: Path, scripts: Path, kind: str):
+    rows = [
+        {"dialogue_id": name, "text": text, "domain": domain, "n": str(9 - n)}
+        for n, (name, text, domain) in enumerate(
+            zip("aaabbbbc", "stuvwxyz", "ddddddee", strict=True)
+        )
+    ]
+    cuts, files = (0, 2, 4, 5, 7, 8), []
+    for n, (start, end) in enumerate(pairwise(cuts)):
+        (tmp_path / f"{n}").mkdir()
+        files.append(written(tmp_path / f"{n}", kind, rows[start:end]))
+    ask = ("--kind", "dialogue", "--dialogue-column", "dialogue_id", "--order-column", "n")
+    whole = run(scripts, *ask, written(tmp_path, kind, rows)).stdout
+    told = run(scripts, *ask, *files)
+    assert told.stdout == whole and whole.count(b"\n") == 3
+    assert b"dialogues joined over the end of 3 files\n" in told.stderr
+    again = run(scripts, *ask, files[3], files[4], files[1])
+    assert b"1 dialogue read apart from one of the same id in another file\n" in again.stderr
+    part = ("--shard", "1/9", "-o", tmp_path / "part.jsonl", *files[:2])
+    cut = run(scripts, *ask, *part, status=1).stderr.decode()
+    assert f"{files[0]}: dialogue 'a' goes on in {files[1]}, where --shard cuts" in cut
+
+
+def test_a_damaged_part_of_a_folder_of_turns_is_left_out(tmp_path: Path, scripts: Path):
+    rows = pa.table({"dialogue_id": list("aabb"), "text": list("wxyz")})
+    for name in "123":
+        pq.write_table(
+            rows.slice(0, 2) if name == "1" else rows.slice(2), tmp_path / f"{name}.parquet"
+        )
+    (tmp_path / "2.parquet").write_bytes((tmp_path / "2.parquet").read_bytes()[:200])
+    ask = ("--dialogue-column", "dialogue_id", tmp_path)
+    assert b"damaged" in run(scripts, *ask, status=1).stderr
+    done = run(scripts, "--on-error", "skip", *ask, status=3)
+    assert done.stdout.count(b"\n") == 2 and b"2.parquet: damaged parquet" in done.stderr
+
+
 @pytest.mark.parametrize("flags", [(), ("--unsorted",)])
 def test_a_table_tells_speakers_and_domain_by_the_names_that_records_have(
     tmp_path: Path, scripts: Path, flags: tuple[str, ...]

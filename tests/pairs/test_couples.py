@@ -37,6 +37,15 @@ def read(done: subprocess.CompletedProcess) -> list[tuple[str, str, str | None]]
     return [(row["context"][0], row["response"], row.get("dialogue_id")) for row in rows]
 
 
+def test_texts_are_of_the_dialogue_that_their_record_names_beside_its_own_id(
+    pairs: Pairs, tmp_path
+):
+    rows = [row | {"dialogue_id": f"d{row['id']}"} for row in ROWS]
+    del rows[2]["id"]
+    (tmp_path / "faq.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert [name for *_, name in read(pairs("faq.jsonl"))] == ["d1", "d3"]
+
+
 @pytest.mark.parametrize("name", ["faq.jsonl", "faq.csv", "faq.parquet"])
 def test_the_two_texts_of_a_record_are_a_pair_whatever_holds_them(
     pairs: Pairs, tmp_path: Path, name: str

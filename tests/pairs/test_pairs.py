@@ -288,6 +288,24 @@ def test_a_nameless_dialogue_is_of_one_part_as_pairs_and_as_a_record_with_its_bl
         assert told[0] == told[1] and all(told[0].values())
 
 
+@pytest.mark.parametrize("kind", ["consecutive", "texts"])
+def test_a_nameless_dialogue_is_of_one_part_however_its_texts_are_changed(kind: str):
+    who = ("user", "user", "system", "user")
+    said = [zip(who, ("A", "B", "X", f"C {i}"), strict=True) for i in range(20)]
+    rows = [{"turns": [{"speaker": who, "text": text} for who, text in turns]} for turns in said]
+    if kind == "texts":
+        rows = [{"text1": "A", "text2": f"C {i}"} for i in range(20)]
+    split = {"split": ("train=0.5", "dev=0.5"), "output": "{split}"}
+    changes = [{}, {"lower": True}, {"merge_speaker": True}, {"reader": "tod-bert"}]
+    told = []
+    for change in changes[: None if kind == "consecutive" else 2]:
+        made = {
+            piece.part: rows_of([piece]) for piece in pieces(rows, kind=kind, **split, **change)
+        }
+        told.append({p: {*re.findall(r"[Cc] (\d+)", str(made[p]))} for p in made})
+    assert all(parts == told[0] for parts in told) and all(told[0].values())
+
+
 @pytest.mark.parametrize("seed", [0, 5])
 def test_a_dialogue_is_of_the_part_that_seed_and_id_tell_and_of_its_text_without_an_id(seed: int):
     corpus = [as_dialogue([f"hello {i}", "b", "c"], str(i)) for i in range(30)]
@@ -542,8 +560,8 @@ def test_a_summary_tells_what_each_input_gives_and_writes_no_pairs(tmp_path: Pat
 def test_a_summary_has_a_row_for_each_input_with_what_was_left_out_before_pairs_are_made(
     tmp_path: Path, scripts: Path
 ):
-    table = "dialogue_id,text\n1,a\n1,\n1,b\n"
-    for name, content in (("one.csv", table), ("in/two.csv", table), ("in/three.csv", table)):
+    table, other = ("dialogue_id,text\n1,a\n1,\n1,b\n".replace("1", name) for name in "12")
+    for name, content in (("one.csv", table), ("in/two.csv", table), ("in/three.csv", other)):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content)
     (tmp_path / "none.csv").write_text("")

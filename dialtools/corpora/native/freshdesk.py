@@ -1,7 +1,7 @@
 """Freshdesk's and Freshservice's tickets with their conversations: lines, a list, or one, of JSON.
 
-A ticket is a dialogue: it opens with its description. Messages that came in are the user's, those
-that went out the system's; private ones are no turns.
+A ticket is a dialogue: it opens with its description, the user's but for outbound e-mail. Messages
+that came in are the user's, those that went out the system's; private ones are no turns.
 """
 
 from __future__ import annotations
@@ -13,6 +13,11 @@ from dialtools.corpora.markup import seen
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected, field
 from dialtools.corpora.native.talk import INTERNAL, Talk, documents, known_text
+
+ROLES = {True: "user", False: "system", None: None}
+"""Of a message that came in or went out; None where the export does not tell."""
+OUTBOUND = 10
+"""The source of a ticket that an agent has opened, by an e-mail to the customer."""
 
 
 def raw(files: Files) -> Iterator[Raw]:
@@ -26,13 +31,14 @@ def record(raw: Raw) -> dict[str, Any]:
     if not isinstance(ticket, dict) or not {"conversations", "description"} & ticket.keys():
         raise Unexpected("expected a ticket with 'conversations' or a 'description'")
     talk = Talk()
-    talk.say("user", _text(ticket, "description"), time=known_text(ticket, "created_at"))
+    opener = "system" if ticket.get("source") == OUTBOUND else "user"
+    talk.say(opener, _text(ticket, "description"), time=known_text(ticket, "created_at"))
     for message in talk.objects(ticket.get("conversations") or [], "conversations"):
         if message.get("private") is True:
             talk.leave(INTERNAL)
             continue
         with talk.hearing(message):
-            role = "user" if field(message, "incoming", bool, default=False) else "system"
+            role = ROLES[field(message, "incoming", bool, default=None)]
             talk.say(role, _text(message, "body"), time=known_text(message, "created_at"))
     return talk.record(id=known_text(ticket, "id"), subject=known_text(ticket, "subject"))
 

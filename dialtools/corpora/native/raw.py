@@ -18,6 +18,9 @@ LEFT_OUT = "left_out"
 """Of a record: what of it is no turn, {reason: number}; it is counted, and taken off."""
 BAD = "bad"
 """Of a record: what of it cannot be read, with the reason; a bad record each, and taken off."""
+FACTS = "facts"
+"""Of a record: other figures of it, {name: number}, which are added up, and taken off."""
+UNTIMED = "turns of which the time cannot be told"
 Bad = tuple[str, Any]
 
 

@@ -1,7 +1,8 @@
 """Zendesk's tickets with their comments: lines, a list, or an object with `tickets`, of JSON.
 
 A ticket is a dialogue: who asked for it (`requester`) is the user, everybody else the system.
-Comments that are not public are no turns. A ticket without comments is its description.
+Comments that are not public are no turns. A ticket without comments is its description, the
+system's if another than the requester has submitted it.
 """
 
 from __future__ import annotations
@@ -34,13 +35,22 @@ def record(raw: Raw) -> dict[str, Any]:
         if comment.get("public") is False:
             talk.leave(INTERNAL)
         else:
-            role = None if author is None else "user" if author == requester else "system"
             with talk.hearing(comment):
-                talk.say(role, _text(comment), time=known_text(comment, "created_at"))
+                talk.say(
+                    _role(author, requester), _text(comment), time=known_text(comment, "created_at")
+                )
     if not comments:
         opened = known_text(ticket, "created_at")
-        talk.say("user", field(ticket, "description", str, default=""), time=opened)
+        role = _role(_person(ticket, "submitter") or requester, requester) or "user"
+        talk.say(role, field(ticket, "description", str, default=""), time=opened)
     return talk.record(id=known_text(ticket, "id"), subject=known_text(ticket, "subject"))
+
+
+def _role(author: str | None, requester: str | None) -> str | None:
+    """Return who writes; None where the export does not tell both."""
+    if author is None or requester is None:
+        return None
+    return "user" if author == requester else "system"
 
 
 def _person(record: dict[str, Any], name: str) -> str | None:
