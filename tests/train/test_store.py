@@ -256,3 +256,17 @@ def test_validation_pairs_are_of_the_wanted_windows(train: Train, pairs: Path, t
     (tmp_path / "v").write_bytes(as_lines([*rows[1::2], rows[0]]))
     told = train(*line, "-o", tmp_path / "n", code=1).stderr.decode()
     assert "fewer than two positive pairs of --window" in told
+
+
+def test_validation_on_what_is_trained_on_is_told_and_on_some_of_it_is_not(
+    train: Train, tmp_path: Path
+):
+    own = pair_records(40)
+    others = [{**row, "response": f"{row['response']} {row['response']}"} for row in own]
+    files = {"train": own, "most": own[:60] + others[:40], "fewer": own[:49] + others[:51]}
+    for name, rows in files.items():
+        (tmp_path / name).write_bytes(as_lines(rows))
+    line = ("--max-steps", 0, tmp_path / "train", "--overwrite", "-o", tmp_path / "m")
+    told = train(*line, "--validation", tmp_path / "most").stderr.decode()
+    assert "--validation: 60 of 100 pairs are trained on, and tell little" in told
+    assert "are trained on" not in train(*line, "--validation", tmp_path / "fewer").stderr.decode()
