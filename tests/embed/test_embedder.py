@@ -328,7 +328,9 @@ def test_vectors_that_a_transform_or_16_bits_take_beyond_all_numbers_are_refused
     space = load_model(EmbedOptions(model=glove, output="x.parquet")).space()
     made = EmbedOptions(model=glove, output="x", transform="center", save_transform=file)
     batch = embedding_batch({}, {"embedding": np.array([[1.0, 2], [3, 6]])})
-    Transform(made, space, overwrite=False).fit([batch])
+    fitted = Transform(made, space, overwrite=False)
+    fitted.fit([batch])
+    fitted.save()
     with safe_open(file, "numpy") as held:
         facts = held.metadata()
     saved = EmbedOptions(model=glove, output="x", transform=file)
@@ -354,6 +356,7 @@ def test_a_transform_is_fitted_applied_saved_and_refused_to_other_vectors(
     batch = embedding_batch({"text": ["a", "b"]}, {"embedding": np.array([[1.0, 2], [3, 6]])})
     assert made.waits and made(batch) is batch
     made.fit([batch])
+    made.save()
     found = {"text": ["a", "b"], "embedding": [[-1, -2], [1, 2]]}
     assert not made.waits and made(batch).to_pydict() == found
     again = Transform(chosen(transform=file), space, overwrite=False)
@@ -373,6 +376,7 @@ def test_a_transform_is_fitted_applied_saved_and_refused_to_other_vectors(
             chosen(transform="center", save_transform=file, inputs=inputs), space, overwrite=True
         )
         two.fit([fields])
+        two.save()
         fitted, facts = load_transform(file, space)
         assert (fitted.mean.tolist(), facts["fitted_on"]) == ([2, 4], told)
     scaled = Transform(chosen(transform="center"), space | {"normalize": True}, overwrite=False)
