@@ -91,7 +91,7 @@ class Embedder:
 
     def __post_init__(self) -> None:
         self.tally = Tally()
-        self.expand = expander(self.options.per, self.tally)
+        self.expand = expander(self.options.per, self.tally, most=self._most_turns())
         turn_by_turn = self.options.per == "turn"
         if turn_by_turn and not self.options.field:
             self.fields = (HISTORY,)
@@ -199,6 +199,19 @@ class Embedder:
             for row, fields in zip(shard.rows, shard.turns, strict=True)
             for name, (texts, _) in zip(self.fields, fields, strict=True)
         )
+
+    def _most_turns(self) -> int | None:
+        """Return how many of a history's newest turns an encoder reads; None: it may read all.
+
+        What stands before a turn is a token, so that more are cut, and two more tell that some are.
+        """
+        encoder, settings = self.model.encoder, self.model.settings
+        apart = not isinstance(encoder, WordVectors) and (
+            encoder.role_tokens or len(encoder.special.separator)
+        )
+        if not apart or settings.newest is False or self.options.tokens:
+            return None
+        return settings.max_length + 2
 
     def _made(self) -> frozenset[str]:
         """Return the names of the columns that are made.

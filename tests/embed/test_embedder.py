@@ -33,7 +33,7 @@ from dialtools.embed.carry import Columns, _nested
 from dialtools.embed.compress import Compression
 from dialtools.embed.embedder import Counts, Embedder, Record, Shard
 from dialtools.embed.fields import carried, choose_fields, vector_name
-from dialtools.embed.model import load_model
+from dialtools.embed.model import Model, load_model
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.plan import plan
 from dialtools.embed.rows import Candidates
@@ -1003,3 +1003,26 @@ def test_options_that_only_look_alike_are_taken():
     assert chosen(own_templates=True, field=("a", "b"), compress=0.0).field == ("a", "b")
     assert chosen(templates="t", field=("a",), align=False).field == ("a",)
     assert chosen(resume=True).resume
+
+
+@pytest.mark.parametrize("roles", [False, True])
+def test_of_a_long_dialogue_a_row_holds_the_turns_that_are_read_and_has_the_same_vector(
+    roles: bool, monkeypatch: pytest.MonkeyPatch
+):
+    encoder = letters_encoder()
+    if roles:
+        encoder.use_speaker_tokens(seed=0)
+    settings = Settings(
+        max_length=9, normalize=True, batch_tokens=64, precision="float32", float16_round=False
+    )
+    options = EmbedOptions(model="m", output="x", per="turn")
+    said = np.random.default_rng(0).choice([*"abcdef", "g h", " "], 60)
+    talk = {"turns": [{"speaker": "user", "text": text} for text in said.tolist()]}
+    found = []
+    for _ in range(2):
+        made = Embedder(Model(encoder, settings), options, Policy(), lambda n: None)
+        (shard,) = made.shards(records(talk))
+        found.append((made.batch(shard), max(len(texts) for ((texts, _),) in shard.turns)))
+        monkeypatch.setattr(Embedder, "_most_turns", lambda self: None)
+    (newest, few), (whole, every) = found
+    assert newest == whole and newest[1].cut > 40 and (few, every) == (11, len(shard))
