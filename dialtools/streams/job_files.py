@@ -37,7 +37,7 @@ def write_manifest(folder: Path, job: Job, *, overwrite: bool) -> None:
 
     Beside them stands who begins, which no job depends on.
     """
-    facts = {"schema": SCHEMA, "version": __version__, "overwrite": overwrite}
+    facts: dict[str, Any] = {"schema": SCHEMA, "version": __version__, "overwrite": overwrite}
     facts["job"] = job.description()
     with atomic_file(folder / MANIFEST, overwrite=True) as path:
         path.write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2))
