@@ -372,9 +372,8 @@ def test_a_transform_is_fitted_applied_saved_and_refused_to_other_vectors(
     fields = embedding_batch({}, {"a_embedding": one, "b_embedding": other})
     assert again(fields).to_pydict() == {"a_embedding": [[-1, -2]], "b_embedding": [[1, 2]]}
     for inputs, told in (((), "-"), (("x", "y"), "x, y")):
-        two = Transform(
-            chosen(transform="center", save_transform=file, inputs=inputs), space, overwrite=True
-        )
+        options = chosen(transform="center", save_transform=file, inputs=inputs)
+        two = Transform(options, space, overwrite=True)
         two.fit([fields])
         two.save()
         fitted, facts = load_transform(file, space)
