@@ -65,7 +65,8 @@ from dialtools.cli.train import main
 try:
     main()
 finally:
-    print([m for m in ("transformers.modeling_utils", "torch._dynamo") if m in sys.modules])
+    heavy = ("transformers.modeling_utils", "torch._dynamo", "sympy")
+    print([m for m in heavy if m in sys.modules])
 """
     line = [sys.executable, "-c", code, "-q", "--max-steps", "1", "-o", "made", "p.jsonl"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

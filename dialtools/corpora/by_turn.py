@@ -22,20 +22,25 @@ from dialtools.streams.tally import Tally
 Row = dict[str, Any]
 
 
-def turns(where: Where, record: Mapping[str, Any], tally: Tally) -> Iterator[Row]:
+def turns(
+    where: Where, record: Mapping[str, Any], tally: Tally, *, most: int | None = None
+) -> Iterator[Row]:
     """Yield a row for each turn with a text: its own fields, and the `history` that ends with it.
 
     Args:
         tally: gets the turns that are left out.
+        most: turns of a history, the newest; without it a row has all turns before.
 
     Raises:
         BadRecord: if the record is no dialogue.
     """
     for part, again in as_turns(record, tally):
-        yield from islice(_turns(where, part, tally), again, None)
+        yield from islice(_turns(where, part, tally, most), again, None)
 
 
-def _turns(where: Where, record: Mapping[str, Any], tally: Tally) -> Iterator[Row]:
+def _turns(
+    where: Where, record: Mapping[str, Any], tally: Tally, most: int | None
+) -> Iterator[Row]:
     talk = dialogue(record)
     key, listed = field_of_turns(record)
     # beside a history, the response and its speaker are the last turn, not facts of the dialogue
@@ -51,4 +56,5 @@ def _turns(where: Where, record: Mapping[str, Any], tally: Tally) -> Iterator[Ro
     for i, turn in enumerate(said):
         fields = turn if isinstance(turn, dict) else {}
         facts = {k: v for k, v in fields.items() if k not in (*TURN_TEXTS, *SPEAKER_KEYS)}
-        yield {**shared, "turn": i, **history[i], **facts, HISTORY: history[: i + 1]}
+        newest = history[max(0, i + 1 - (most or i + 1)) : i + 1]
+        yield {**shared, "turn": i, **history[i], **facts, HISTORY: newest}

@@ -212,14 +212,10 @@ def _corpus(path: str, name: str) -> Callable[[Policy, Tally], Iterator[Chunk]]:
 
 
 def read_records(
-    paths: Sequence[str], *, format: str | None, policy: Policy, prompt: bool = False
+    paths: Sequence[str], *, format: str | None, policy: Policy
 ) -> Iterator[tuple[Where, dict[str, Any]]]:
-    """Yield each record of the inputs with its place; holds one chunk.
-
-    Args:
-        prompt: hand on the lines that a pipe has, rather than wait for a full chunk.
-    """
-    for chunk in record_chunks(paths, format=format, policy=policy, column=None, prompt=prompt):
+    """Yield each record of the inputs with its place; holds one chunk."""
+    for chunk in record_chunks(paths, format=format, policy=policy, column=None):
         for number, record in records(chunk, policy):
             yield Where(chunk.name, number), record
 

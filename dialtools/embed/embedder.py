@@ -5,9 +5,10 @@ N rows of a shard, F fields that are embedded, D dimensions.
 
 from __future__ import annotations
 
+import itertools
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, DataError
 from dialtools.roles import EMPTY
 from dialtools.shown import quoted
+from dialtools.streams.pipes import come_soon
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally, counted, given
 from dialtools.streams.vectors import SUFFIX, embedding_batch
@@ -89,7 +91,7 @@ class Embedder:
 
     def __post_init__(self) -> None:
         self.tally = Tally()
-        self.expand = expander(self.options.per, self.tally)
+        self.expand = expander(self.options.per, self.tally, most=self._most_turns())
         turn_by_turn = self.options.per == "turn"
         if turn_by_turn and not self.options.field:
             self.fields = (HISTORY,)
@@ -97,25 +99,30 @@ class Embedder:
         without = frozenset({HISTORY} if turn_by_turn else ())
         self.columns = Columns(self.options.keep, without)
 
-    def shards(self, records: Iterable[Record], *, soon: bool = False) -> Iterator[Shard]:
+    def shards(self, records: Iterable[Record | None], *, soon: bool = False) -> Iterator[Shard]:
         """Cut the records into shards; each record is checked, bad ones go to the policy.
 
         Args:
+            records: with None where stdin has no more at once: unless it soon has, a shard ends.
             soon: the first shard is small, and each at most twice the one before.
         """
-        good = islice(self._checked(records), self.options.limit)
-        most = self.options.shard_rows
+        good = self._checked(records)
+        most, left = self.options.shard_rows, self.options.limit or sys.maxsize
         rows = min(FIRST_ROWS, most) if soon else most
-        while taken := list(islice(good, rows)):
+        while left and (taken := come_soon(good, min(rows, left))):
             shard = Shard(*zip(*taken, strict=True))
             probe((texts[-1] for turns in shard.turns for texts, _ in turns), self.tally)
             self.columns.made = self._made()
             self.columns.see(shard.rows)
             yield shard
-            rows = min(2 * rows, most)
+            rows, left = min(2 * rows, most), left - len(taken)
 
-    def _checked(self, records: Iterable[Record]) -> Iterator[Row]:
-        for where, record in self._drawn(records):
+    def _checked(self, records: Iterable[Record | None]) -> Iterator[Row | None]:
+        for read in self._drawn(records):
+            if read is None:
+                yield None
+                continue
+            where, record = read
             try:
                 rows = [(where, row, self._turns(row)) for row in self.expand(where, record)]
             except ValueError as error:
@@ -124,12 +131,12 @@ class Embedder:
                 continue
             yield from rows
 
-    def _drawn(self, records: Iterable[Record]) -> Iterable[Record]:
+    def _drawn(self, records: Iterable[Record | None]) -> Iterable[Record | None]:
         """Return a sample of the records, drawn by their numbers; all, if none is asked for."""
-        sample, seed = self.options.sample, self.options.seed
+        sample, seed, numbers = self.options.sample, self.options.seed, itertools.count()
         if sample is None:
             return records
-        return (record for n, record in enumerate(records) if share(str(n), seed=seed) < sample)
+        return (r for r in records if r is None or share(str(next(numbers)), seed=seed) < sample)
 
     def _turns(self, row: dict[str, Any]) -> list[Turns]:
         """Return what is embedded of a row, if it can be."""
@@ -192,6 +199,19 @@ class Embedder:
             for row, fields in zip(shard.rows, shard.turns, strict=True)
             for name, (texts, _) in zip(self.fields, fields, strict=True)
         )
+
+    def _most_turns(self) -> int | None:
+        """Return how many of a history's newest turns an encoder reads; None: it may read all.
+
+        What stands before a turn is a token, so that more are cut, and two more tell that some are.
+        """
+        encoder, settings = self.model.encoder, self.model.settings
+        apart = not isinstance(encoder, WordVectors) and (
+            encoder.role_tokens or len(encoder.special.separator)
+        )
+        if not apart or settings.newest is False or self.options.tokens:
+            return None
+        return settings.max_length + 2
 
     def _made(self) -> frozenset[str]:
         """Return the names of the columns that are made.

@@ -184,7 +184,7 @@ class EmbedOptions(
         parse=at_least(1),
         group="Engine",
         help="rows a shard, the unit of --resume; within a shard each distinct text is encoded "
-        "once; 1 answers a pipe line by line",
+        "once; one of JSON lines to stdout ends when stdin pauses; 1 answers each line at once",
     )
 
     def __post_init__(self) -> None:

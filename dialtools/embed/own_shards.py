@@ -8,17 +8,20 @@ its own, which takes little beside encoding.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from dialtools.advance import Advance, silent
-from dialtools.corpora.read import read_records
+from dialtools.corpora.read import record_chunks
 from dialtools.embed.carry import Columns
 from dialtools.embed.embedder import Embedder, Record, Shard
 from dialtools.embed.model import Model
 from dialtools.embed.options import EmbedOptions
-from dialtools.streams.policy import Policy
+from dialtools.streams.bytesio import STDIN
+from dialtools.streams.chunks import records
+from dialtools.streams.policy import Policy, Where
 from dialtools.streams.spans import Elsewhere
 
-Seen = Callable[[Iterator[Record]], Iterator[Record]]
+Seen = Callable[[Iterator[Any]], Iterator[Any]]
 
 
 class OwnShards:
@@ -43,16 +46,25 @@ class OwnShards:
 
         Args:
             seen: is given the records as they pass.
-            soon: somebody waits for the first ones; all of a part are of full size.
+            soon: somebody waits for each row; all shards of a part are of full size.
         """
         soon = soon and not self.options.part
-        records = seen(self._records(self.policy))
+        records = seen(self._records(self.policy, pauses=soon))
         every = self.embedder.shards(records, soon=soon)
         yield from self._of_part(every) if self.options.part else every
 
-    def _records(self, policy: Policy) -> Iterator[Record]:
+    def _records(self, policy: Policy, *, pauses: bool = False) -> Iterator[Record | None]:
+        """Yield each record.
+
+        Args:
+            pauses: yield None behind those that stdin had at once.
+        """
         inputs, kind = self.options.inputs, self.options.from_
-        return read_records(inputs, format=kind, policy=policy, prompt=True)
+        for chunk in record_chunks(inputs, format=kind, policy=policy, column=None, prompt=True):
+            for number, record in records(chunk, policy):
+                yield Where(chunk.name, number), record
+            if pauses and chunk.name == STDIN:
+                yield None
 
     def _of_part(self, every: Iterator[Shard]) -> Iterator[Shard]:
         """Yield the part's shards, whose columns are those that one run would give them."""

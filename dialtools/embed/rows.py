@@ -11,13 +11,15 @@ from dialtools.streams.policy import Where
 from dialtools.streams.tally import Tally
 
 
-def expander(per: str, tally: Tally) -> Callable[[Where, Row], Iterable[Row]]:
+def expander(per: str, tally: Tally, *, most: int | None) -> Callable[[Where, Row], Iterable[Row]]:
     """Return the function that makes rows of a record; it may remember what it has seen.
 
     Args:
         tally: gets the turns that are no rows.
+        most: turns of a history, the newest; None is all.
     """
-    return {"record": _itself, "turn": partial(turns, tally=tally), "candidate": Candidates()}[per]
+    by_turn = partial(turns, tally=tally, most=most)
+    return {"record": _itself, "turn": by_turn, "candidate": Candidates()}[per]
 
 
 def _itself(_where: Where, record: Row) -> tuple[Row]:

@@ -302,6 +302,7 @@ class Embedding:
                 write(embedding_lines(batch) if lines else batch)
 
             yield finished
+            self.transform.save()  # once all is embedded, and before the output has its name
 
     def _dimensions(self) -> int:
         """Return how many the vectors have that are written."""

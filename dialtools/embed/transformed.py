@@ -104,16 +104,21 @@ class Transform:
             self.fitted = transforms.fit(
                 kind, each, dimensions=options.dimensions, seed=options.seed
             )
-        if options.save_transform and not options.dry_run:
-            facts = {
-                "kind": kind,
-                **self.space,
-                "model": options.model,
-                "fitted_on": source,
-                "dimensions": options.dimensions,
-                "seed": options.seed,
-            }
-            transforms.save(options.save_transform, self.fitted, facts, overwrite=self.overwrite)
+
+    def save(self) -> None:
+        """Write what was fitted, if --save-transform asks for it."""
+        options = self.options
+        if not options.save_transform or self.fitted is None:
+            return
+        facts = {
+            "kind": options.transform,
+            **self.space,
+            "model": options.model,
+            "fitted_on": options.fit_on or ", ".join(options.inputs) or "-",
+            "dimensions": options.dimensions,
+            "seed": options.seed,
+        }
+        transforms.save(options.save_transform, self.fitted, facts, overwrite=self.overwrite)
 
     def _vectors_of(self, path: str) -> Iterable[Mapping[str, np.ndarray]]:
         """Return the vectors of an embedding file, in one part.

@@ -11,7 +11,14 @@ from dialtools.encoder.stated import read_modules
 from dialtools.streams.provenance import digest
 
 SUFFIXES = (".safetensors", ".bin")
-TOKENIZER = ("tokenizer*", "vocab.*", "merges.txt", "*.model")
+TOKENIZER = (
+    "tokenizer*",
+    "vocab.*",
+    "merges.txt",
+    "*.model",
+    "added_tokens.json",
+    "special_tokens_map.json",
+)
 BEHIND = ("head.safetensors", "alignment.safetensors")
 BESIDE = ("config.json", "modules.json", "sentence_*_config.json", *TOKENIZER, *BEHIND)
 """What else decides what a text's vector is: tokens, how many at most, pooling, layers behind."""

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from dialtools.encoder.chain import along
 from dialtools.encoder.device import moved
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.randomness import seeded
@@ -154,7 +155,9 @@ class _SparseBag(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        (values_KD,) = torch.autograd.grad(ctx.sums, ctx.vectors, gradients[0])
+        with torch.enable_grad():
+            total = along(ctx.sums, gradients[0])
+        (values_KD,) = torch.autograd.grad(total, ctx.vectors)
         gradient = torch.sparse_coo_tensor(
             ctx.rows[None], values_KD, ctx.shape, is_coalesced=True, check_invariants=False
         )

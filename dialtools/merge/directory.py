@@ -13,6 +13,7 @@ from dialtools.encoder.card import card
 from dialtools.encoder.folder import WEIGHTS
 from dialtools.encoder.sidefile import write_json
 from dialtools.encoder.stated import LAYERS, POOLER, WORD_WEIGHTS, read_modules
+from dialtools.encoder.token_vectors import read_token_vectors
 from dialtools.encoder.weights import merged
 from dialtools.errors import ModelError
 from dialtools.merge.options import MergeOptions
@@ -107,7 +108,6 @@ def finish(
 ) -> None:
     """Write what tells of a merged model: its provenance and its card."""
     first = family.models[0]
-    tensors = Tensors(directory / first.inner)
     told = plain_settings(options)
     if first.stated.speaker_tokens:
         told["speaker-tokens"] = True  # of a model, this is where it is looked for
@@ -127,10 +127,17 @@ def finish(
                 for model, weight in zip(family.models, weights, strict=True)
             ),
         ],
-        "weights": tensors.digest(),
+        "weights": _digest(directory / first.inner, first),
     }
     write_json(directory / PROVENANCE, facts)
     (directory / "README.md").write_text(_card(family, weights), encoding="utf-8")
+
+
+def _digest(folder: Path, first: Parent) -> str:
+    """Return the digest of the merged encoder that files of its vectors tell."""
+    if first.stated.static:
+        return read_token_vectors(folder).digest()
+    return Tensors(folder).digest(first.token_weights or b"")
 
 
 def _told(parent: Parent) -> Mapping[str, Any]:

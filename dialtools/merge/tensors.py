@@ -44,12 +44,17 @@ class Tensors:
     def read(self, name: str) -> Tensor:
         return self._files[name].get_tensor(name)
 
-    def digest(self) -> str:
-        """Return 64 bits of all weights, in hex: those of `Encoder.digest`."""
+    def digest(self, token_weights: bytes) -> str:
+        """Return 64 bits of all weights, in hex: those of `Encoder.digest`.
+
+        Args:
+            token_weights: what tokens weigh in an average, if not all weigh alike.
+        """
         total = blake2b(digest_size=8)
         for name in sorted(self.shapes):
             total.update(name.encode())
             total.update(as_bytes(self.read(name)))
+        total.update(token_weights)
         return total.hexdigest()
 
 

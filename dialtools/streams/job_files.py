@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import orjson
 
+from dialtools import __version__
 from dialtools.errors import OutputError
 from dialtools.streams import checksums
 from dialtools.streams.atomic import atomic_file, sync
@@ -32,8 +33,12 @@ BESIDE = ".job.json"
 
 
 def write_manifest(folder: Path, job: Job, *, overwrite: bool) -> None:
-    """Write what the folder is for: the job, and whether its output may replace another."""
-    facts = {"schema": SCHEMA, "overwrite": overwrite, "job": job.description()}
+    """Write what the folder is for: the job, and whether its output may replace another.
+
+    Beside them stands who begins, which no job depends on.
+    """
+    facts: dict[str, Any] = {"schema": SCHEMA, "version": __version__, "overwrite": overwrite}
+    facts["job"] = job.description()
     with atomic_file(folder / MANIFEST, overwrite=True) as path:
         path.write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2))
 

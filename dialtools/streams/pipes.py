@@ -6,12 +6,18 @@ import fcntl
 import io
 import select
 import time
+from collections.abc import Iterator
 from contextlib import suppress
+from typing import TypeVar
 
 WIDE = 1 << 20
 """Bytes that Linux lets anybody's pipe hold; sixteen times what one has at first."""
 PATIENCE_SECONDS = 0.02
 """Nobody at a prompt notices them, and a command before us writes a chunk in less."""
+
+SOON_SECONDS = 0.3
+"""What somebody who waits for an answer takes for at once."""
+T = TypeVar("T")
 
 
 def widen(descriptor: int) -> None:
@@ -46,9 +52,31 @@ def arrived(stream: io.BufferedReader, size: int) -> bytes:
     return b"".join(blocks)
 
 
-def stdin_has_more() -> bool:
-    """Tell whether stdin has bytes, or its end, within `PATIENCE_SECONDS`."""
-    return _has_more(0, PATIENCE_SECONDS)
+def stdin_has_more(seconds: float = PATIENCE_SECONDS) -> bool:
+    """Tell whether stdin has bytes, or its end, within so long."""
+    return _has_more(0, seconds)
+
+
+def come_soon(items: Iterator[T | None], most: int) -> list[T]:
+    """Return the next items that come within `SOON_SECONDS`, or while stdin pours.
+
+    It waits for a first one however long it takes.
+
+    Args:
+        items: with None where stdin has no more at once.
+        most: one or more.
+    """
+    found: list[T] = []
+    until = 0.0
+    for item in items:
+        if item is not None:
+            until = until or time.monotonic() + SOON_SECONDS
+            found.append(item)
+            if len(found) == most:
+                break
+        elif found and not stdin_has_more(max(PATIENCE_SECONDS, until - time.monotonic())):
+            break
+    return found
 
 
 def _has_more(stream: io.BufferedReader | int, seconds: float) -> bool:

@@ -65,7 +65,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from dialtools import __version__
 from dialtools.errors import ConfigError, OutputError
+from dialtools.shown import cut
 from dialtools.streams.atomic import (
     check_kind,
     check_parent,
@@ -312,6 +314,10 @@ class Work:
 
     def _take_up(self, manifest: Mapping[str, Any]) -> None:
         self.resumed = True
+        begun = manifest.get("version", __version__)
+        if begun != __version__:
+            versions = f"dialtools {cut(str(begun))}, goes on with {__version__}"
+            self.tell(f"{self.folder}: begun by {versions}: --overwrite makes all alike")
         self.overwrite = bool(manifest.get("overwrite"))
         for pattern in SCRAPS:
             for scrap in self.folder.glob(pattern):

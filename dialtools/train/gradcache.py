@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from dialtools.encoder.chain import along
 from dialtools.train.draws import mixed_seed
 from dialtools.train.ranks import ALONE, Ranks
 
@@ -55,7 +56,7 @@ def backward(
             parameter.grad = None
     for number, piece in zip(own, rows, strict=True):
         piece = encoded(number) if cached else piece
-        piece.backward(gradients[number].to(piece.dtype))
+        along(piece, gradients[number]).backward()
     ranks.sum_gradients(parameters)
     return total.detach()
 

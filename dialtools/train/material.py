@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from hashlib import blake2b
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dialtools import __version__
 from dialtools.encoder.descent import beside_weights
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.folder import model_folder
@@ -31,6 +33,7 @@ from dialtools.streams.atomic import atomic_directory
 from dialtools.streams.bytesio import refuse_missing
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.digests import hashed_stdin
+from dialtools.streams.formats import last_suffix
 from dialtools.streams.full import naming
 from dialtools.streams.locks import locked
 from dialtools.streams.policy import Policy
@@ -159,15 +162,18 @@ def cache_key(
 ) -> str | None:
     """Return the name under which --cache keeps the store of these files and this tokenizer.
 
-    There is none for a pipe, whose content is known only once it is read.
+    What a file is read as, its name tells as well. There is none for a pipe, whose content is known
+    only once it is read.
     """
     if not all("sha256" in file for file in files):
         return None
     parts = [
-        *(described["sha256"] for described in files),
+        *(f"{described['sha256']} {last_suffix(described['name'])}" for described in files),
         _tokenizer(start, options),
+        version("tokenizers"),
         str(options.limit),
         str(options.from_),
+        *sorted(options.bounds),
         *(f"{name}.{kind}" for name, kind in COLUMNS.items()),
         checksums.KIND,
         TEXTS,
@@ -180,7 +186,7 @@ def cache_key(
 def _tokenizer(start: Encoder | None, options: TrainOptions) -> str:
     """Return what tells the tokenizer of a run from every other."""
     if not start or not options.model:
-        return f"made of the texts {options.vocab_size}"
+        return f"made of the texts {options.vocab_size} by {__version__}"
     backend = getattr(start.tokenizer, "backend_tokenizer", None)
     # what files say is read in more than one way; only one in Python has nothing else to tell
     return backend.to_str() if backend else beside_weights(model_folder(options.model))

@@ -25,7 +25,7 @@ from dialtools.train.data.collate import Lengths
 from dialtools.train.data.store import Store, placeholders, read_counts, utterance_texts
 from dialtools.train.loop import Trainer, planned_steps
 from dialtools.train.objectives.base import Objective, Setting
-from dialtools.train.objectives.catalog import DistillOptions, SpeakerOptions
+from dialtools.train.objectives.catalog import ContextOptions, DistillOptions, SpeakerOptions
 from dialtools.train.objectives.distill import Distill
 from dialtools.train.objectives.hold import hold
 from dialtools.train.objectives.with_teacher import SHARE, WithTeacher
@@ -161,7 +161,9 @@ def _setting(
     device, precision = settled_device(options)
     turns = int(store.window[pairs].max())
     roles = _ready_to_join(encoder, special, turns=turns, seed=options.seed)
-    context = getattr(special, "context_max_length", 0)  # others read no context as a whole
+    context = max(encoder.max_length, values.max_length)  # of those who learn none as a whole
+    if isinstance(special, ContextOptions):
+        context = special.context_max_length
     lengths = settle_lengths(encoder, response=values.max_length, context=context, turns=turns)
     encoder.max_length = max(encoder.max_length, lengths.context, lengths.response)
     if values.freeze:

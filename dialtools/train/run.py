@@ -30,6 +30,7 @@ from dialtools.streams.provenance import Inputs
 from dialtools.streams.resume import Work
 from dialtools.streams.tally import counted
 from dialtools.train import checkpoint, save, steplog
+from dialtools.train.data.overlap import shared
 from dialtools.train.follow import lead
 from dialtools.train.forecast import Forecast, forecast_of
 from dialtools.train.loop import NotFinite, Step, Trainer
@@ -260,6 +261,20 @@ def _found_by_itself(validation: Validation) -> str:
     return "validation finds each text by itself: --validation FILE of dialogues' pairs tells more"
 
 
+def _learnt(validation: Validation, trainer: Trainer) -> str:
+    """Return the line on validation pairs most of which are trained on, or "".
+
+    A third may be by chance: that many of DSTC2's pairs of one turn are in its training part.
+    """
+    setting = trainer.setting
+    known, store = len(validation.pairs), setting.store
+    vocabulary = setting.encoder.vocabulary
+    both = shared(validation.pairs, validation.store, setting.pairs, store, vocabulary=vocabulary)
+    if 2 * both < known:
+        return ""
+    return f"--validation: {both:,} of {counted(known, 'pair')} are trained on, and tell little"
+
+
 def begin(
     work: Work, options: TrainOptions, *, tell: Callable[[str], None], ranks: Ranks = ALONE
 ) -> Training:
@@ -293,6 +308,7 @@ def begin(
     trainer = training.trainer
     notes = [cut_note(trainer), _alone(trainer), trainer.objective.note()]
     notes += [_found_by_itself(validation)] if validation else []
+    notes += [_learnt(validation, trainer)] if validation and options.validation else []
     for line in filter(None, notes):
         tell(line)
     training.restore()

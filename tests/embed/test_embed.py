@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shlex
 import subprocess
 from pathlib import Path
+from subprocess import PIPE
 
 import numpy as np
 import orjson
@@ -52,6 +54,20 @@ def test_vectors_are_those_of_sentence_transformers_in_the_order_of_the_input(
     theirs = SentenceTransformer(minilm, device="cpu").encode(texts * 2)
     np.testing.assert_allclose(ours.matrix, theirs, atol=2e-6)
     assert ours.columns["id"] == list(range(96))
+
+
+def test_what_a_pipe_has_brought_is_answered_when_it_pauses(scripts, tmp_path):
+    (tmp_path / "g.txt").write_text("a 3 0\nb 0 4\n")
+    line = [scripts / "dial-embed", "-q", "--model", tmp_path / "g.txt", "--to", "jsonl"]
+    with subprocess.Popen(line, stdin=PIPE, stdout=PIPE, env=ENV) as command:
+        for _ in range(2):
+            command.stdin.write(b'{"text": "a"}\n{"text": "b"}\n')
+            command.stdin.flush()
+            assert select.select([command.stdout], [], [], 30)[0], "no row in half a minute"
+            rows = [orjson.loads(command.stdout.readline()) for _ in range(2)]
+            assert [row["embedding"] for row in rows] == [[3, 0], [0, 4]]
+        command.stdin.close()
+        assert command.wait(30) == 0 and not command.stdout.read()
 
 
 @pytest.mark.parametrize("scaled", ["--normalize", "--no-normalize"])

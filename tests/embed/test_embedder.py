@@ -33,7 +33,7 @@ from dialtools.embed.carry import Columns, _nested
 from dialtools.embed.compress import Compression
 from dialtools.embed.embedder import Counts, Embedder, Record, Shard
 from dialtools.embed.fields import carried, choose_fields, vector_name
-from dialtools.embed.model import load_model
+from dialtools.embed.model import Model, load_model
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.plan import plan
 from dialtools.embed.rows import Candidates
@@ -328,7 +328,9 @@ def test_vectors_that_a_transform_or_16_bits_take_beyond_all_numbers_are_refused
     space = load_model(EmbedOptions(model=glove, output="x.parquet")).space()
     made = EmbedOptions(model=glove, output="x", transform="center", save_transform=file)
     batch = embedding_batch({}, {"embedding": np.array([[1.0, 2], [3, 6]])})
-    Transform(made, space, overwrite=False).fit([batch])
+    fitted = Transform(made, space, overwrite=False)
+    fitted.fit([batch])
+    fitted.save()
     with safe_open(file, "numpy") as held:
         facts = held.metadata()
     saved = EmbedOptions(model=glove, output="x", transform=file)
@@ -354,6 +356,7 @@ def test_a_transform_is_fitted_applied_saved_and_refused_to_other_vectors(
     batch = embedding_batch({"text": ["a", "b"]}, {"embedding": np.array([[1.0, 2], [3, 6]])})
     assert made.waits and made(batch) is batch
     made.fit([batch])
+    made.save()
     found = {"text": ["a", "b"], "embedding": [[-1, -2], [1, 2]]}
     assert not made.waits and made(batch).to_pydict() == found
     again = Transform(chosen(transform=file), space, overwrite=False)
@@ -369,10 +372,10 @@ def test_a_transform_is_fitted_applied_saved_and_refused_to_other_vectors(
     fields = embedding_batch({}, {"a_embedding": one, "b_embedding": other})
     assert again(fields).to_pydict() == {"a_embedding": [[-1, -2]], "b_embedding": [[1, 2]]}
     for inputs, told in (((), "-"), (("x", "y"), "x, y")):
-        two = Transform(
-            chosen(transform="center", save_transform=file, inputs=inputs), space, overwrite=True
-        )
+        options = chosen(transform="center", save_transform=file, inputs=inputs)
+        two = Transform(options, space, overwrite=True)
         two.fit([fields])
+        two.save()
         fitted, facts = load_transform(file, space)
         assert (fitted.mean.tolist(), facts["fitted_on"]) == ([2, 4], told)
     scaled = Transform(chosen(transform="center"), space | {"normalize": True}, overwrite=False)
@@ -999,3 +1002,26 @@ def test_options_that_only_look_alike_are_taken():
     assert chosen(own_templates=True, field=("a", "b"), compress=0.0).field == ("a", "b")
     assert chosen(templates="t", field=("a",), align=False).field == ("a",)
     assert chosen(resume=True).resume
+
+
+@pytest.mark.parametrize("roles", [False, True])
+def test_of_a_long_dialogue_a_row_holds_the_turns_that_are_read_and_has_the_same_vector(
+    roles: bool, monkeypatch: pytest.MonkeyPatch
+):
+    encoder = letters_encoder()
+    if roles:
+        encoder.use_speaker_tokens(seed=0)
+    settings = Settings(
+        max_length=9, normalize=True, batch_tokens=64, precision="float32", float16_round=False
+    )
+    options = EmbedOptions(model="m", output="x", per="turn")
+    said = np.random.default_rng(0).choice([*"abcdef", "g h", " "], 60)
+    talk = {"turns": [{"speaker": "user", "text": text} for text in said.tolist()]}
+    found = []
+    for _ in range(2):
+        made = Embedder(Model(encoder, settings), options, Policy(), lambda n: None)
+        (shard,) = made.shards(records(talk))
+        found.append((made.batch(shard), max(len(texts) for ((texts, _),) in shard.turns)))
+        monkeypatch.setattr(Embedder, "_most_turns", lambda self: None)
+    (newest, few), (whole, every) = found
+    assert newest == whole and newest[1].cut > 40 and (few, every) == (11, len(shard))

@@ -380,6 +380,8 @@ def test_a_model_descends_from_the_weights_that_it_tells_or_from_the_same_nothin
     assert described.split() == [
         f"{name}:{digest(start / name)[:8]}" for name in ("config.json", "model.safetensors")
     ]
+    (start / "added_tokens.json").write_text("{}")
+    assert content(start).partition(":")[0] == "added_tokens.json"
     words = start / "model.safetensors"
     assert content(words) == f"model.safetensors:{digest(words)[:8]}"
 

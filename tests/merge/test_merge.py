@@ -149,6 +149,20 @@ def test_models_from_nothing_merge_with_what_their_own_run_began_from(
     assert "of another start" in refused
 
 
+def test_a_merged_static_encoder_tells_the_digest_that_files_of_its_vectors_tell(
+    merge: Merge, tmp_path: Path
+):
+    tokenizer = train_tokenizer(["a table"], vocab_size=30)
+    for seed, name in enumerate(("start", "model")):
+        (tmp_path / name).mkdir()
+        save(
+            fresh_static(tokenizer, dimension=4, seed=seed), tmp_path / name, provenance={}, card=""
+        )
+    merge(tmp_path / "start", f"{tmp_path / 'model'}*0.5", "-o", tmp_path / "m")
+    told = json.loads((tmp_path / "m" / "dialtools.json").read_text())["weights"]
+    assert told == load_encoder(str(tmp_path / "m")).digest()
+
+
 def test_a_static_start_whose_tokens_have_weights_is_no_start_of_a_model_without(
     merge: Merge, tmp_path: Path
 ):

@@ -17,7 +17,7 @@ import pytest
 
 from dialtools.errors import DataError, OutputError
 from dialtools.options import RunOptions, argument, option
-from dialtools.streams import resume, scraps
+from dialtools.streams import job_files, resume, scraps
 from dialtools.streams.atomic import atomic_file
 from dialtools.streams.job import Job
 from dialtools.streams.job_files import (
@@ -245,6 +245,19 @@ def test_a_run_that_ends_well_leaves_its_folder_until_it_says_that_it_is_done(ou
     with pytest.raises(ValueError, match="x"), work_on(output, resume=True):
         raise ValueError("x")
     assert names(work.folder) == {"job.json", "lock"}, "nor one that goes on and fails"
+
+
+def test_a_run_that_another_version_began_is_gone_on_with_and_told(output: Path, monkeypatch):
+    told: list[str] = []
+    interrupt(work_on(output, tell=told.append))
+    for version in ("0.1", "0.2"):
+        monkeypatch.setattr(resume, "__version__", version)
+        monkeypatch.setattr(job_files, "__version__", version)
+        interrupt(
+            work_on(output, resume=version == "0.2", overwrite=version == "0.1", tell=told.append)
+        )
+    begun = "begun by dialtools 0.1, goes on with 0.2: --overwrite makes all alike"
+    assert told == [f"{output}.partial: {begun}"]
 
 
 def test_a_piece_of_other_records_is_told_with_the_way_out(output: Path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -122,3 +123,15 @@ def test_siamese_nets_learn(flags: tuple, train: Train, tmp_path: Path):
     assert np.mean([row["loss"] for row in log[-10:]]) < 0.9 * np.mean(
         [row["loss"] for row in log[:10]]
     )
+
+
+@pytest.mark.parametrize(("method", "longest"), [("mlm", 90), ("dse", 270)])
+def test_a_model_reads_as_many_tokens_as_before_or_as_it_has_learnt_to_read(
+    method: str, longest: int, train: Train, model: Path, pairs: Path, tmp_path: Path
+):
+    own, limit = tmp_path / "own", "sentence_bert_config.json"
+    shutil.copytree(model, own)
+    (own / limit).write_text('{"max_seq_length": 40}')
+    line = ("--model", own, "--method", method, "--max-length", 90, "--max-steps", 0)
+    train(*line, "-o", tmp_path / "m", pairs, small=False)
+    assert json.loads((tmp_path / "m" / limit).read_text())["max_seq_length"] == longest

@@ -158,9 +158,22 @@ def test_a_kept_store_is_of_the_tokenizer_that_its_configuration_makes_of_a_file
     assert len(list((tmp_path / "cache").glob("*/store.json"))) == 2
 
 
+def test_a_kept_store_serves_no_run_that_reads_its_file_otherwise(
+    train: Train, pairs: Path, tmp_path: Path
+):
+    cached = ("--max-steps", 0, "--cache", tmp_path / "cache", "--on-error", "skip")
+    rows = [*pair_records(8), {"context": ["long"], "response": "x " * (2 << 20)}]
+    (tmp_path / "a.jsonl").write_bytes(as_lines(rows))
+    train(*cached, "--bounds", "line=1MB", "-o", tmp_path / "m", tmp_path / "a.jsonl", code=3)
+    train(*cached, "-o", tmp_path / "n", tmp_path / "a.jsonl")
+    (tmp_path / "a.jsonl").rename(tmp_path / "a.tsv")
+    told = train(*cached, "-o", tmp_path / "o", tmp_path / "a.tsv", code=1).stderr
+    assert b"a.tsv: cannot read tsv here" in told
+
+
 def test_what_an_older_version_kept_under_other_checksums_is_not_looked_at(monkeypatch):
     options = recipe_options()
-    inputs = [{"sha256": "0"}]
+    inputs = [{"name": "pairs.jsonl", "sha256": "0"}]
     now = cache_key(None, options, inputs)
     monkeypatch.setattr(checksums, "KIND", "none")
     assert now and cache_key(None, options, inputs) != now
@@ -243,3 +256,17 @@ def test_validation_pairs_are_of_the_wanted_windows(train: Train, pairs: Path, t
     (tmp_path / "v").write_bytes(as_lines([*rows[1::2], rows[0]]))
     told = train(*line, "-o", tmp_path / "n", code=1).stderr.decode()
     assert "fewer than two positive pairs of --window" in told
+
+
+def test_validation_on_what_is_trained_on_is_told_and_on_some_of_it_is_not(
+    train: Train, tmp_path: Path
+):
+    own = pair_records(40)
+    others = [{**row, "response": f"{row['response']} {row['response']}"} for row in own]
+    files = {"train": own, "most": own[:60] + others[:40], "fewer": own[:49] + others[:51]}
+    for name, rows in files.items():
+        (tmp_path / name).write_bytes(as_lines(rows))
+    line = ("--max-steps", 0, tmp_path / "train", "--overwrite", "-o", tmp_path / "m")
+    told = train(*line, "--validation", tmp_path / "most").stderr.decode()
+    assert "--validation: 60 of 100 pairs are trained on, and tell little" in told
+    assert "are trained on" not in train(*line, "--validation", tmp_path / "fewer").stderr.decode()
