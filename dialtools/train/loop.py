@@ -194,7 +194,7 @@ class Trainer:
 
         def loss(rows: Tensor) -> Tensor:
             figures: Figures = {}
-            total = self.objective.nested_loss(rows, batch, figures)
+            total = self.objective.nested_loss(rows.float(), batch, figures)
             arrivals.append(_on_their_way(figures | {"loss": total}))
             return total
 

@@ -86,7 +86,7 @@ class Matching(Objective[MatchingOptions]):
 
     def loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
         """Return the mean loss of a batch."""
-        return self.loss_of_tokens(Tokens(rows.float(), batch), batch, figures)
+        return self.loss_of_tokens(Tokens(rows, batch), batch, figures)
 
     def loss_of_tokens(self, tokens: Tokens, batch: Batch, figures: Figures) -> Tensor:
         """Return the mean loss of a batch from its token vectors, in their precision."""
