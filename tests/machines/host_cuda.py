@@ -1,14 +1,17 @@
 """CUDA where there is none: two devices made of host memory (host_cuda.cpp).
 
 It shows that tensors are where they should be, that autocast, fused optimisers, generators and
-gradient caching do on a device what they do on the CPU. It shows nothing of a GPU's kernels, memory
-or speed.
+gradient caching do on a device what they do on the CPU, and how often a GPU would be waited for: at
+its end a command writes that to the file $DIALTOOLS_WAITS. It shows nothing of a GPU's kernels,
+memory or speed.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -59,6 +62,12 @@ class Event:
         pass
 
 
+def note_waits(count: int) -> None:
+    """Write how often a GPU would have been waited for, where it is asked."""
+    if path := os.environ.get("DIALTOOLS_WAITS"):
+        Path(path).write_text(str(count))
+
+
 def install(library: str) -> None:
     """Make torch.cuda two devices; to be called before anything imports torch."""
     ctypes.CDLL(library)
@@ -97,5 +106,6 @@ def install(library: str) -> None:
     }
     for name, stand_in in stand_ins.items():
         setattr(torch.cuda, name, stand_in)
+    atexit.register(lambda: note_waits(host.waits()))
     torch._C._cuda_getDevice = host.current
     torch.Tensor.pin_memory = lambda tensor, device=None: tensor

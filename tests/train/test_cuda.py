@@ -33,11 +33,14 @@ def visible(environment: dict[str, str]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def on_cuda(cuda_scripts: Path, environment: dict[str, str]) -> Run:
-    """Run a command where there is a CUDA device."""
+    """Run a command where there is a CUDA device, with more variables in its environment."""
     own = visible(environment)
 
-    def run(command: str, *arguments: object, code: int = 0) -> subprocess.CompletedProcess:
-        return ended(cuda_scripts / command, *arguments, code=code, env=own, timeout=900)
+    def run(
+        command: str, *arguments: object, code: int = 0, **more: str
+    ) -> subprocess.CompletedProcess:
+        script = cuda_scripts / command
+        return ended(script, *arguments, code=code, env={**own, **more}, timeout=900)
 
     return run
 
@@ -99,6 +102,32 @@ def test_a_method_takes_the_steps_that_it_takes_on_the_cpu(
         train, on_cuda, tmp_path, "--method", method, "--model", steady, *FEW, *few, pairs
     )
     np.testing.assert_allclose(cuda, cpu, rtol=2e-3, atol=2e-4)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        "--method dse --clip 1 --ema 0.9 --matryoshka 16,32",
+        "--method wmdc --batches mixed",
+        "--method dialoguecse --negatives all",
+        "--method todbert-joint",
+        "--method mlm",
+    ],
+)
+def test_more_steps_wait_no_more_often_for_a_gpu(
+    ask: str, on_cuda: Run, cuda_scripts: Path, steady: Path, pairs: Path, tmp_path: Path
+):
+    """A step's figures come while the GPU goes on; nothing else of a step is asked of it."""
+    if not (cuda_scripts / "libhost_cuda.so").exists():
+        pytest.skip("a GPU does not count them")
+    few = FEW[:4]
+    run = (*shlex.split(ask), "--model", steady, *few, *IN_32, pairs, "-o")
+    waits = []
+    for count in ("2", "5"):
+        told = {"DIALTOOLS_WAITS": str(tmp_path / "waits"), "DIAL_TRAIN_MAX_STEPS": count}
+        on_cuda("dial-train", *run, tmp_path / count, **told)
+        waits.append(int((tmp_path / "waits").read_text()))
+    assert waits[0] == waits[1] > 0
 
 
 @pytest.mark.parametrize("kind", ["modernbert", "llama"])
