@@ -93,6 +93,7 @@ struct CUDAHooks final : at::CUDAHooksInterface {
     return generator(i);
   }
   void deviceSynchronize(c10::DeviceIndex) const override {}
+  at::Allocator* getPinnedMemoryAllocator() const override { return c10::GetCPUAllocator(); }
 };
 using at::CUDAHooksArgs;
 using at::CUDAHooksRegistry;
@@ -311,6 +312,7 @@ TORCH_LIBRARY(host_cuda, m) {
         [](int64_t i, const Tensor& state) { generator(i).set_state(state); });
   m.def("seed(int i, int seed) -> ()",
         [](int64_t i, int64_t seed) { generator(i).set_current_seed(seed); });
+  m.def("on_host(Tensor t) -> Tensor", [](const Tensor& t) { return on_host(t); });
   m.def("waits() -> int", [] { return waits.load(); });
   m.def("current() -> int", [] { return static_cast<int64_t>(current); });
   m.def("use(int i) -> ()", [](int64_t i) { current = i; });
