@@ -138,6 +138,7 @@ def test_a_method_takes_the_steps_that_it_takes_on_the_cpu(
         "--method dialoguecse --negatives all",
         "--method todbert-joint",
         "--method mlm",
+        "--method dse --encoder static --optimizer adamw",
     ],
 )
 def test_more_steps_wait_no_more_often_for_a_gpu(
