@@ -97,10 +97,6 @@ def install(library: str) -> None:
         number = device if isinstance(device, int) else torch.device(device or "cuda").index
         return host.current() if number is None else number
 
-    def seed_all(seed: int) -> None:
-        for device in range(DEVICES):
-            host.seed(device, seed)
-
     stand_ins = {
         "_lazy_init": lambda: None,
         "_is_in_bad_fork": lambda: False,
@@ -115,7 +111,7 @@ def install(library: str) -> None:
         "get_rng_state": lambda device="cuda": host.get_state(index(device)),
         "set_rng_state": lambda state, device="cuda": host.set_state(index(device), state),
         "manual_seed": lambda seed: host.seed(host.current(), seed),
-        "manual_seed_all": seed_all,
+        "manual_seed_all": lambda seed: [host.seed(device, seed) for device in range(DEVICES)],
         "empty_cache": lambda: None,
         "get_device_properties": lambda device=None: SimpleNamespace(total_memory=MEMORY),
         "mem_get_info": lambda device=None: (MEMORY, MEMORY),
