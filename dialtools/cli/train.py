@@ -138,7 +138,7 @@ def main(options: TrainOptions, run: Run) -> None:
         if work.finished:
             run.tell_path(work.final)
             return run.close(work.finished)
-        with together(options.nproc) as ranks:
+        with together(options.nproc, options.device) as ranks:
             with _before_steps(work, run):
                 training = begin(work, options, tell=run.warn, ranks=ranks)
             run.skipped = training.skipped
@@ -175,7 +175,7 @@ def _follow(options: TrainOptions) -> None:
     from dialtools.train.ranks import LostRank
 
     deaf()
-    with suppress(LostRank), together(options.nproc) as ranks:
+    with suppress(LostRank), together(options.nproc, options.device) as ranks:
         follow(options, ranks)
 
 

@@ -91,8 +91,7 @@ def on_its_way(vectors: Tensor) -> Arrival:
     """Begin to copy a tensor to the CPU, while a GPU computes on; return what waits for it."""
     if vectors.device.type != "cuda":
         return vectors.cpu().numpy
-    host = torch.empty_like(vectors, device="cpu").pin_memory()
-    host.copy_(vectors, non_blocking=True)
+    host = vectors.to("cpu", non_blocking=True)  # torch pins the memory of such a copy
     copied = torch.cuda.Event()
     copied.record(torch.cuda.current_stream(vectors.device))
 

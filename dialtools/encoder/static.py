@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.chain import along
-from dialtools.encoder.device import moved
+from dialtools.encoder.device import moved, together
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.token_vectors import UNBOUNDED
@@ -112,9 +112,12 @@ class StaticEncoder(Encoder):
         return 1
 
     def forward(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
-        """Return (N, D) averages; of a text without tokens, zeros."""
-        ids_NT, mask_NT = moved(ids_NT, self.device), moved(mask_NT, self.device).bool()
-        sizes_N = mask_NT.sum(1)
+        """Return (N, D) averages; of a text without tokens, zeros.
+
+        Which tokens there are is asked where they come from: on the CPU, no GPU is waited for.
+        """
+        mask_NT = mask_NT.bool()
+        sizes_N = moved(mask_NT.sum(1), self.device)
         earlier_NT = mask_NT & (ids_NT < 0)
         sums_ND = self._sums(self.backbone.embedding, ids_NT, mask_NT & ~earlier_NT)
         if earlier_NT.any():
@@ -127,6 +130,7 @@ class StaticEncoder(Encoder):
         offsets_N = sizes_N.cumsum(0) - sizes_N
         if self.sparse and torch.is_grad_enabled():
             return _SparseBag.apply(table.weight, ids, offsets_N)  # type: ignore[return-value]
+        ids, offsets_N = together([ids, offsets_N], self.device)
         return nn.functional.embedding_bag(ids, table.weight, offsets_N, mode="sum")
 
     def tokens(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
@@ -147,6 +151,7 @@ class _SparseBag(torch.autograd.Function):
         present_V[ids] = True
         rows_K = present_V.nonzero()[:, 0]
         ids = (present_V.cumsum(0) - 1)[ids]
+        rows_K, ids, offsets_N = together([rows_K, ids, offsets_N], weight_VD.device)
         with torch.enable_grad():
             vectors_KD = weight_VD.detach()[rows_K].requires_grad_()
             ctx.sums = nn.functional.embedding_bag(ids, vectors_KD, offsets_N, mode="sum")

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.batches import pad, token_batches
-from dialtools.encoder.device import autocast, settled_device
-from dialtools.encoder.encode import encode
+from dialtools.encoder.device import autocast, moved, settled_device
+from dialtools.encoder.encode import encode, on_its_way
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.forecast import Forecast
 from dialtools.encoder.loading import load_encoder
@@ -162,7 +162,10 @@ class Tuner:
     def _stepper(
         self, model: nn.Module, head: nn.Module, train: _Rows
     ) -> Callable[[np.ndarray, float], None]:
-        """Return what takes a step of some rows, at a share of the highest rate."""
+        """Return what takes a step of some rows, at a share of the highest rate.
+
+        That raises ModelError if the loss is not finite.
+        """
         lr = self.task.options.lr
         optimiser = torch.optim.AdamW(
             model.parameters(), lr=lr, weight_decay=0.0, eps=EPSILON, fused=True
@@ -172,7 +175,11 @@ class Tuner:
             for group in optimiser.param_groups:
                 group["lr"] = lr * rate
             optimiser.zero_grad(set_to_none=True)
-            self._loss(head, train.select(rows)).backward()
+            loss = self._loss(head, train.select(rows))
+            value = on_its_way(loss.detach())
+            loss.backward()
+            if not np.isfinite(value()):  # a GPU goes on with backward meanwhile
+                raise ModelError("the loss is not finite", hint="try a smaller --lr")
             optimiser.step()
 
         return step
@@ -199,16 +206,9 @@ class Tuner:
         return (time.monotonic() - began) / len(tested.truth)
 
     def _loss(self, head: nn.Module, batch: _Rows) -> Tensor:
-        """Return the loss of a batch.
-
-        Raises:
-            ModelError: if it is not finite.
-        """
+        """Return the loss of a batch."""
         outputs = [head(self._vectors(side)) for side in batch.sides]
-        loss = self.task.loss(outputs, torch.from_numpy(batch.truth).to(self.device))
-        if not torch.isfinite(loss):
-            raise ModelError("the loss is not finite", hint="try a smaller --lr")
-        return loss
+        return self.task.loss(outputs, moved(torch.from_numpy(batch.truth), self.device))
 
     def _vectors(self, sequences: Sequence[np.ndarray]) -> Tensor:
         """Return (n, D) vectors with their graph, encoded in batches of like length."""
@@ -218,7 +218,7 @@ class Tuner:
         special = self.encoder.special
         with autocast(self.device, self.precision):
             vectors = [self.encoder(*pad([sequences[i] for i in rows], special)) for rows in parts]
-        back = torch.from_numpy(np.argsort(np.concatenate(parts))).to(self.device)
+        back = moved(torch.from_numpy(np.argsort(np.concatenate(parts))), self.device)
         return torch.cat(vectors)[back]
 
     @torch.no_grad()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from dialtools.encoder.device import moved
 from dialtools.encoder.kept_head import SHARED
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import ConfigError
@@ -78,13 +79,16 @@ class PerWindow(nn.Module):
                 self.heads[str(window)] = drawn
 
     def forward(self, rows_MD: Tensor, window_M: Tensor) -> Tensor:
-        """Return (M, D), each row through the head of its window."""
-        present = [int(window) for window in window_M.unique()]
+        """Return (M, D), each row through the head of its window; windows had better be on the CPU.
+
+        Of those no GPU has to be waited for.
+        """
+        present = window_M.unique().tolist()
         if len(present) == 1:
             return self.heads[str(present[0])](rows_MD)
         headed = torch.empty_like(rows_MD)
         for window in present:
-            members = window_M == window
+            members = moved((window_M == window).nonzero()[:, 0], rows_MD.device)
             headed[members] = self.heads[str(window)](rows_MD[members])
         return headed
 

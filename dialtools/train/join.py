@@ -12,12 +12,15 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+import torch
 import torch.distributed as dist
 from torch.distributed import TCPStore  # pyright: ignore[reportPrivateImportUsage]
 
 import dialtools
+from dialtools.encoder.device import choose_device
 from dialtools.errors import ConfigError
 from dialtools.shown import quoted
+from dialtools.streams.tally import counted
 from dialtools.train.ranks import ALONE, LostRank, Ranks, Together
 
 PLACE = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -56,28 +59,56 @@ def follows() -> bool:
 
 
 @contextmanager
-def together(processes: int) -> Generator[Ranks]:
+def together(processes: int, device: str = "auto") -> Generator[Ranks]:
     """Yield this process's place in its run; those that it starts end with it.
 
     Args:
         processes: of --nproc, which torchrun's own replace.
+        device: of --device.
 
     Raises:
+        ConfigError: if there is no GPU for each.
         LostRank: if another does not come.
     """
     here = place()
     if (here or (0, processes))[1] < 2:
         yield ALONE
         return
+    local = 0
+    if here:
+        local = _number("LOCAL_RANK") if "LOCAL_RANK" in os.environ else here[0]
+    own = _own_device(device, local, 1 + local if here else processes)
     with nullcontext(here) if here else _led(processes) as (rank, size):
         if rank and os.environ["MASTER_ADDR"] == HOME and os.environ.get(STORE) == "True":
             TCPStore(HOME, _number("MASTER_PORT"), is_master=False).set(f"{COME}{rank}", "")
         try:
-            local = _number("LOCAL_RANK") if "LOCAL_RANK" in os.environ else rank
-            yield Together(rank=rank, size=size, local=local)
+            yield Together(rank=rank, size=size, local=local, device=own)
         finally:
             if dist.is_initialized():
                 dist.destroy_process_group()
+
+
+def _own_device(name: str, local: int, processes: int) -> torch.device:
+    """Return where a process of several computes: on a GPU of its own, or the processor of all.
+
+    Args:
+        name: of --device.
+        local: which of its machine it is.
+        processes: of its machine, as far as it knows of them.
+
+    Raises:
+        ConfigError: if there is no GPU for each: the others would wait for those without.
+    """
+    # "cuda" is not tried here: each process would take memory of the first GPU
+    device = torch.device(name) if name == "cuda" else choose_device(name)
+    if device.type != "cuda":
+        return device
+    gpus = torch.cuda.device_count() if device.index is None else 1
+    if processes > gpus:
+        message = f"{counted(gpus, 'GPU')} for {processes} processes of this machine"
+        hint = "each takes one of its own; --device cuda is all of them"
+        raise ConfigError(f"--device {name}: {message}", hint=hint)
+    return torch.device("cuda", local)
 
 
 @contextmanager

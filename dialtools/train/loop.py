@@ -194,7 +194,7 @@ class Trainer:
 
         def loss(rows: Tensor) -> Tensor:
             figures: Figures = {}
-            total = self.objective.nested_loss(rows, batch, figures)
+            total = self.objective.nested_loss(rows.float(), batch, figures)
             arrivals.append(_on_their_way(figures | {"loss": total}))
             return total
 
@@ -237,7 +237,8 @@ class Trainer:
         for _ in range(2):
             began = time.monotonic()
             with seeded(self.setting.seed, self.encoder.device):
-                gradcache.backward(self._encode, parts, torch.sum, seed=0, cached=cached)
+                told = gradcache.backward(self._encode, parts, torch.sum, seed=0, cached=cached)
+                float(told)  # a GPU has then come to the end of all that it was given
             seconds = time.monotonic() - began
         self.optimiser.zero_grad(set_to_none=True)
         return seconds * batch.tokens / sum(int(part[1].sum()) for part in parts)

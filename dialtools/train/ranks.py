@@ -77,16 +77,18 @@ ALONE = Ranks()
 class Together(Ranks):
     """A place among the processes of a group, which is joined when it is made.
 
+    Args:
+        device: where this one computes.
+
     Raises:
         LostRank: from each method, if another process has ended.
     """
 
-    def __init__(self, *, rank: int, size: int, local: int) -> None:
+    def __init__(self, *, rank: int, size: int, local: int, device: torch.device) -> None:
         self.rank, self.size, self.local = rank, size, local
-        self.device = torch.device("cpu")
-        if torch.cuda.is_available():
-            self.device = torch.device("cuda", local)
-            torch.cuda.set_device(local)
+        self.device = device
+        if device.type == "cuda":
+            torch.cuda.set_device(device)
         with noticed():
             dist.init_process_group(rank=rank, world_size=size, timeout=PATIENCE)
 

@@ -42,9 +42,9 @@ class Saved:
     def follow(self, step: int) -> None:
         """Take the weights after a step (1-based) into the average."""
         kept = min(self.decay, (1 + step) / (YOUNG + step))
-        with torch.no_grad():
-            for name, average in self.average.items():
-                average.lerp_(self._parameters[name], 1 - kept)
+        if self.average:  # by few calls of a GPU
+            learnt = [self._parameters[name].detach() for name in self.average]
+            torch.ops.aten._foreach_lerp_.Scalar([*self.average.values()], learnt, 1 - kept)
 
     def restore(self, average: Mapping[str, Tensor]) -> None:
         """Go on with the average of a checkpoint.

@@ -10,9 +10,12 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
 
+#include <atomic>
 #include <set>
 
 namespace {
+std::atomic<int64_t> waits = 0;  // how often a GPU would have been waited for
+
 using at::Tensor;
 constexpr auto CUDA = c10::DeviceType::CUDA;
 constexpr c10::DeviceIndex DEVICES = 2;
@@ -90,6 +93,7 @@ struct CUDAHooks final : at::CUDAHooksInterface {
     return generator(i);
   }
   void deviceSynchronize(c10::DeviceIndex) const override {}
+  at::Allocator* getPinnedMemoryAllocator() const override { return c10::GetCPUAllocator(); }
 };
 using at::CUDAHooksArgs;
 using at::CUDAHooksRegistry;
@@ -134,16 +138,21 @@ Tensor empty_strided(c10::SymIntArrayRef size, c10::SymIntArrayRef stride,
                                            dtype.value_or(at::get_default_dtype_as_scalartype()));
 }
 Tensor host_or_same(const Tensor& t) { return t.is_cuda() ? on_host(t) : t; }
-Tensor& copy_(Tensor& to, const Tensor& from, bool) {
+Tensor& copy_(Tensor& to, const Tensor& from, bool non_blocking) {
   at::NoGradGuard off;
+  if (to.is_cuda() != from.is_cuda() && !non_blocking) ++waits;
   host_or_same(to).copy_(host_or_same(from));
   return to;
 }
-Tensor copy_from(const Tensor& from, const Tensor& to, bool) {
+Tensor copy_from(const Tensor& from, const Tensor& to, bool non_blocking) {
+  if (to.is_cuda() != from.is_cuda() && !non_blocking) ++waits;
   host_or_same(to).copy_(host_or_same(from));
   return to;
 }
-at::Scalar item(const Tensor& t) { return on_host(t).item(); }
+at::Scalar item(const Tensor& t) {
+  ++waits;
+  return on_host(t).item();
+}
 
 Tensor alias(const Tensor& t, c10::IntArrayRef size, c10::IntArrayRef stride, int64_t offset) {
   auto made = at::detail::make_tensor<at::TensorImpl>(
@@ -191,7 +200,11 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
       "aten::native_dropout", "aten::bernoulli_",  "aten::bernoulli",
       "aten::normal_",        "aten::uniform_",    "aten::random_",
       "aten::randperm",       "aten::multinomial", "aten::exponential_"};
+  static const std::set<std::string> of_unknown_size = {
+      "aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim",
+      "aten::unique_consecutive", "aten::bincount", "aten::equal"};
   const auto& schema = op.schema();
+  if (of_unknown_size.count(schema.name())) ++waits;
   const auto n = schema.arguments().size();
   const auto begin = stack->size() - n;
   std::optional<c10::Device> device;
@@ -223,8 +236,10 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
       value = all;
     } else if (value.isOptionalTensorList()) {
       c10::List<std::optional<Tensor>> all;
-      for (const std::optional<Tensor>& t : value.toOptionalTensorVector())
+      for (const std::optional<Tensor>& t : value.toOptionalTensorVector()) {
+        if (t && t->scalar_type() == at::kBool) ++waits;  // an index whose places are to be found
         all.push_back(t ? std::optional<Tensor>(lower(*t, write)) : std::nullopt);
+      }
       value = all;
     } else if (value.isDevice()) {
       if (!device) device = value.toDevice();
@@ -297,6 +312,8 @@ TORCH_LIBRARY(host_cuda, m) {
         [](int64_t i, const Tensor& state) { generator(i).set_state(state); });
   m.def("seed(int i, int seed) -> ()",
         [](int64_t i, int64_t seed) { generator(i).set_current_seed(seed); });
+  m.def("on_host(Tensor t) -> Tensor", [](const Tensor& t) { return on_host(t); });
+  m.def("waits() -> int", [] { return waits.load(); });
   m.def("current() -> int", [] { return static_cast<int64_t>(current); });
   m.def("use(int i) -> ()", [](int64_t i) { current = i; });
 }

@@ -1,17 +1,21 @@
 """CUDA where there is none: two devices made of host memory (host_cuda.cpp).
 
 It shows that tensors are where they should be, that autocast, fused optimisers, generators and
-gradient caching do on a device what they do on the CPU. It shows nothing of a GPU's kernels, memory
-or speed.
+gradient caching do on a device what they do on the CPU, and how often a GPU would be waited for: at
+its end a command writes that to the file $DIALTOOLS_WAITS. It shows nothing of a GPU's kernels,
+memory or speed.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -59,6 +63,29 @@ class Event:
         pass
 
 
+def note_waits(count: int) -> None:
+    """Write how often a GPU would have been waited for, where it is asked."""
+    if path := os.environ.get("DIALTOOLS_WAITS"):
+        Path(path).write_text(str(count))
+
+
+def flash(query, key, value, ends, *_: object, scale=None, window_size_right=-1, **__) -> tuple:
+    """Attend within texts, as the kernel of 16 bits does: forward, without windows and dropout."""
+    import torch
+
+    if window_size_right != -1:
+        raise NotImplementedError
+    rows = [torch.ops.host_cuda.on_host(x).transpose(0, 1) for x in (query, key, value)]
+    attended = [
+        torch.nn.functional.scaled_dot_product_attention(
+            *(x[None, :, begin:end] for x in rows), scale=scale, enable_gqa=True
+        )[0]
+        for begin, end in pairwise(torch.ops.host_cuda.on_host(ends).tolist())
+    ]
+    out = torch.cat(attended, 1).transpose(0, 1).to(query.device, non_blocking=True)
+    return out, *(query.new_empty(0) for _ in range(4))
+
+
 def install(library: str) -> None:
     """Make torch.cuda two devices; to be called before anything imports torch."""
     ctypes.CDLL(library)
@@ -69,10 +96,6 @@ def install(library: str) -> None:
     def index(device: torch.device | str | int | None = None) -> int:
         number = device if isinstance(device, int) else torch.device(device or "cuda").index
         return host.current() if number is None else number
-
-    def seed_all(seed: int) -> None:
-        for device in range(DEVICES):
-            host.seed(device, seed)
 
     stand_ins = {
         "_lazy_init": lambda: None,
@@ -88,7 +111,7 @@ def install(library: str) -> None:
         "get_rng_state": lambda device="cuda": host.get_state(index(device)),
         "set_rng_state": lambda state, device="cuda": host.set_state(index(device), state),
         "manual_seed": lambda seed: host.seed(host.current(), seed),
-        "manual_seed_all": seed_all,
+        "manual_seed_all": lambda seed: [host.seed(device, seed) for device in range(DEVICES)],
         "empty_cache": lambda: None,
         "get_device_properties": lambda device=None: SimpleNamespace(total_memory=MEMORY),
         "mem_get_info": lambda device=None: (MEMORY, MEMORY),
@@ -97,5 +120,7 @@ def install(library: str) -> None:
     }
     for name, stand_in in stand_ins.items():
         setattr(torch.cuda, name, stand_in)
+    atexit.register(lambda: note_waits(host.waits()))
+    torch.library.impl("aten::_flash_attention_forward", "CUDA")(flash)
     torch._C._cuda_getDevice = host.current
     torch.Tensor.pin_memory = lambda tensor, device=None: tensor

@@ -24,6 +24,7 @@ Run = Callable[..., subprocess.CompletedProcess]
 METHODS = ("dse-123-1", "dse-dropout", "dse-dianli", "wmdc", "simcse", "todbert", "mlm")
 MATCHING = ("dialoguecse", "siamese-s", "siamese-m")
 IN_32 = ("--device", "cuda", "--precision", "float32")
+TUNE = shlex.split("dial-eval finetune intent --shots 4 --runs 1 --device cuda --json")
 FEW = ("--freeze", 0, "--batch-size", 16, "--max-steps", 3, "--lr", "1e-3")
 
 
@@ -33,11 +34,28 @@ def visible(environment: dict[str, str]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def on_cuda(cuda_scripts: Path, environment: dict[str, str]) -> Run:
-    """Run a command where there is a CUDA device."""
+    """Run a command where there is a CUDA device, with more variables in its environment."""
     own = visible(environment)
 
-    def run(command: str, *arguments: object, code: int = 0) -> subprocess.CompletedProcess:
-        return ended(cuda_scripts / command, *arguments, code=code, env=own, timeout=900)
+    def run(
+        command: str, *arguments: object, code: int = 0, **more: str
+    ) -> subprocess.CompletedProcess:
+        script = cuda_scripts / command
+        return ended(script, *arguments, code=code, env={**own, **more}, timeout=900)
+
+    return run
+
+
+@pytest.fixture
+def waits(on_cuda: Run, cuda_scripts: Path, tmp_path: Path) -> Callable[..., int]:
+    """Run a command, and return how often a GPU would have been waited for."""
+    if not (cuda_scripts / "libhost_cuda.so").exists():
+        pytest.skip("a GPU does not count them")
+    counted = tmp_path / "waits"
+
+    def run(*command: object) -> int:
+        on_cuda(*command, DIALTOOLS_WAITS=str(counted))
+        return int(counted.read_text())
 
     return run
 
@@ -78,6 +96,17 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def intents(templates: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, three of four to learn from."""
+    rows = map(json.loads, templates.read_text().splitlines())
+    path = tmp_path_factory.mktemp("intents") / "intents.jsonl"
+    path.write_bytes(
+        as_lines([row | {"split": ("train", "test")[n % 4 == 3]} for n, row in enumerate(rows)])
+    )
+    return path
+
+
 def courses(
     train: Train, on_cuda: Run, folder: Path, *arguments: object
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -99,6 +128,45 @@ def test_a_method_takes_the_steps_that_it_takes_on_the_cpu(
         train, on_cuda, tmp_path, "--method", method, "--model", steady, *FEW, *few, pairs
     )
     np.testing.assert_allclose(cuda, cpu, rtol=2e-3, atol=2e-4)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        "--method dse --clip 1 --ema 0.9 --matryoshka 16,32",
+        "--method wmdc --batches mixed",
+        "--method dialoguecse --negatives all",
+        "--method todbert-joint",
+        "--method mlm",
+        "--method dse --encoder static --optimizer adamw",
+    ],
+)
+def test_more_steps_wait_no_more_often_for_a_gpu(
+    ask: str, waits: Callable[..., int], steady: Path, pairs: Path, tmp_path: Path
+):
+    """A step's figures come while the GPU goes on; nothing else of a step is asked of it."""
+    run = ("dial-train", *shlex.split(ask), "--model", steady, *FEW[:4], *IN_32, pairs)
+    few, more = (waits(*run, "--max-steps", n, "-o", tmp_path / str(n)) for n in (2, 5))
+    assert few == more > 0
+
+
+def test_more_batches_of_texts_wait_no_more_often_for_a_gpu(
+    waits: Callable[..., int], steady: Path, templates: Path, tmp_path: Path
+):
+    run = ("dial-embed", "--model", steady, "--device", "cuda", "--field", "text", templates)
+    few, more = (
+        waits(*run, "--batch-tokens", tokens, "-o", tmp_path / f"{tokens}.npy")
+        for tokens in (1024, 16)
+    )
+    assert few == more > 0
+
+
+def test_more_steps_of_fine_tuning_wait_no_more_often_for_a_gpu(
+    waits: Callable[..., int], steady: Path, intents: Path
+):
+    seldom = ("--batch-size", 2, "--validate-every", 99, "--model", steady, intents)
+    few, more = (waits(*TUNE, *IN_32, *seldom, "--epochs", epochs) for epochs in (1, 4))
+    assert few == more > 0
 
 
 @pytest.mark.parametrize("kind", ["modernbert", "llama"])
@@ -234,24 +302,14 @@ def test_embeddings_are_those_of_the_cpu(
 
 
 def test_fine_tuning_and_learning_curves_run_on_it(
-    on_cuda: Run, model: Path, templates: Path, pairs: Path, tmp_path: Path
+    on_cuda: Run, model: Path, intents: Path, pairs: Path, tmp_path: Path
 ):
-    rows = [json.loads(line) for line in templates.read_text().splitlines()]
-    split = tmp_path / "intents.jsonl"
-    split.write_bytes(
-        as_lines([row | {"split": ("train", "test")[n % 4 == 3]} for n, row in enumerate(rows)])
-    )
-    tuned = on_cuda(
-        *shlex.split("dial-eval finetune intent --model"),
-        model,
-        *shlex.split("--shots 4 --runs 1 --epochs 2 --device cuda --json"),
-        split,
-    )
+    tuned = on_cuda(*TUNE, "--epochs", 2, "--model", model, intents)
     assert b"accuracy" in tuned.stdout
     kept = shlex.split("--snapshot-every 2 --device cuda -o")
     on_cuda("dial-train", "--model", model, *FEW, *kept, tmp_path / "run", pairs)
     curve = on_cuda(
-        "dial-eval", "curve", "--intent", split, "--device", "cuda", tmp_path / "run", "--json"
+        "dial-eval", "curve", "--intent", intents, "--device", "cuda", tmp_path / "run", "--json"
     )
     assert curve.stdout.count(b"accuracy") >= 2
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from pair_corpus import Train
@@ -23,6 +24,7 @@ from train_parts import (
 
 from dialtools.cli._run import Run
 from dialtools.encoder.static import fresh_static
+from dialtools.train import loop
 from dialtools.train.forecast import Forecast, instead
 from dialtools.train.objectives.contrast import Contrast
 from dialtools.train.plan import measured
@@ -66,6 +68,27 @@ def test_a_step_of_many_micro_batches_is_told_by_a_few_and_nothing_is_learnt(tmp
     assert seconds > 0 and few == [6] * 4
     assert losses == run(6, estimated=False)[2]
     assert run(12 * 3, estimated=True)[:2] == (0.0, []), "four micro-batches are no few of many"
+
+
+def test_a_gpu_comes_to_its_end_before_the_clock_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    class Coming:
+        """A loss that takes three seconds to come."""
+
+        seconds = 0.0
+
+        def __float__(self) -> float:
+            self.seconds += 3
+            return 0.0
+
+    encoder, coming = letters_encoder(), Coming()
+    store = stored([[{"context": [a], "response": a} for a in WORDS]], tmp_path, encoder)
+    learning = trainer(Contrast(setting(store, encoder, contrast_options(), max_tokens=6)))
+    monkeypatch.setattr(loop.gradcache, "backward", lambda *_, **__: coming)
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: coming.seconds))
+    learning.sampler.batch = lambda step: np.arange(16)  # 32 texts, two at once
+    assert learning.estimated_seconds(4) == 3 * 4
 
 
 def test_a_long_step_is_not_taken_to_tell_its_time():

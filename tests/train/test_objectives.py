@@ -14,7 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import slow_matching
 from safetensors.torch import load_file, save_file
-from train_parts import contrast_options, letters_encoder, said, sequences, setting, stored
+from train_parts import (
+    contrast_options,
+    letters_encoder,
+    said,
+    sequences,
+    setting,
+    stored,
+    trainer,
+)
 
 from dialtools.encoder.encoder import Encoder
 from dialtools.errors import ConfigError, DataError
@@ -107,13 +115,12 @@ def test_processes_that_share_a_batch_each_have_some_of_it(encoder: Encoder, tmp
         assert [ids.numel() for ids, _ in parts] == padded
 
 
-@pytest.mark.parametrize("name", [name for name in OBJECTIVES if name != "distill"])
-def test_what_an_objective_adds_is_drawn_from_the_seed_alone(
-    name: str, encoder: Encoder, tmp_path: Path
-):
-    rows = [pair("a", "b", similar=i % 2 == 0) for i in range(2)]
-    store = stored([rows], tmp_path, encoder)
-    options = {
+ADDING = [name for name in OBJECTIVES if name != "distill"]
+
+
+def adding(name: str) -> Any:
+    """Return options with which an objective adds layers of its own."""
+    return {
         "contrast": contrast_options(head="linear", classify_weight=1.0),
         "matching": MatchingOptions(
             temperature=1.0, context_turns=1, negatives="all", aggregation="attention"
@@ -124,10 +131,33 @@ def test_what_an_objective_adds_is_drawn_from_the_seed_alone(
         "joint": JointOptions(**vars(contrast_options(head="tanh")), mask_share=0.5, max_masked=9),
     }[name]
 
+
+@pytest.mark.parametrize("name", ADDING)
+def test_an_objective_learns_in_16_bits_as_in_32(name: str, tmp_path: Path):
+    rows = [pair(a, b, a + b, similar=a != "a") for a, b in ("ab", "cd", "ef", "gh")]
+    courses: list[list[float]] = []
+    for precision in ("float32", "bfloat16"):
+        encoder = letters_encoder()
+        store = stored([rows], tmp_path, encoder)
+        learner = OBJECTIVES[name].load()(setting(store, encoder, adding(name)))
+        run = trainer(learner, max_steps=2)
+        run.precision = precision
+        courses.append([step.loss for step in run.steps()])
+    assert courses[0] != courses[1]
+    np.testing.assert_allclose(courses[1], courses[0], rtol=0.05)
+
+
+@pytest.mark.parametrize("name", ADDING)
+def test_what_an_objective_adds_is_drawn_from_the_seed_alone(
+    name: str, encoder: Encoder, tmp_path: Path
+):
+    rows = [pair("a", "b", similar=i % 2 == 0) for i in range(2)]
+    store = stored([rows], tmp_path, encoder)
+
     def drawn(seed: int) -> list[torch.Tensor]:
         torch.rand(1)  # what was drawn before has no say
         before = torch.get_rng_state()
-        made = OBJECTIVES[name].load()(setting(store, encoder, options, seed=seed))
+        made = OBJECTIVES[name].load()(setting(store, encoder, adding(name), seed=seed))
         assert torch.equal(torch.get_rng_state(), before), "nor is anything drawn from there"
         added = [p for key, p in made.named_parameters() if p.dim() == 2]
         assert added

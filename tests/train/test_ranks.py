@@ -20,6 +20,7 @@ from at_work import ended, logged, until
 from pair_corpus import SMALL, Train, as_lines, pair_records, steps
 from safetensors.torch import load_file
 
+from dialtools.errors import ConfigError
 from dialtools.train import join
 from dialtools.train.ranks import LostRank
 
@@ -220,6 +221,19 @@ def test_the_port_where_processes_meet_is_taken_before_any_is_told_of_it(
         raise AssertionError
     assert [process.returncode for process in begun] == [-signal.SIGKILL]
     assert dict(os.environ) == before
+
+
+@pytest.mark.parametrize(("device", "gpus"), [("auto", 2), ("cuda", 2), ("cuda:1", 1)])
+def test_each_process_has_a_gpu_of_its_own_before_any_is_started(
+    device: str, gpus: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch, "empty", lambda *_, **__: None)
+    monkeypatch.setattr(join, "_start", pytest.fail)
+    message = f"--device {device}: {gpus} GPUs? for {gpus + 1} processes of this machine"
+    with pytest.raises(ConfigError, match=message), join.together(gpus + 1, device):
+        raise AssertionError
 
 
 def test_a_process_that_ends_before_it_has_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):

@@ -124,7 +124,7 @@ class Objective(nn.Module, Generic[OptionsT]):
         return self.setting.encoder(part[0], part[1])
 
     def loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
-        """Return the mean loss of a batch from the rows of its parts; note figures to log."""
+        """Return the mean loss of a batch from the rows of its parts, in float32; note figures."""
         raise NotImplementedError
 
     def nested_loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:

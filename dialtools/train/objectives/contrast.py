@@ -98,7 +98,7 @@ class Contrast(Objective[ContrastOptions]):
         options, n = self.setting.options, len(batch.pairs)
         places = self.tensor(batch.place[batch.extra.sequence])
         window = self._windows(batch)
-        headed = self.head(rows[places], window)
+        headed = self.head(rows[places], torch.from_numpy(window))
         unit = nn.functional.normalize(headed, dim=1)
         sizes = [n, n, len(unit) - 2 * n]
         anchor, positive, negative = (headed if self.raw else unit).split(sizes)
@@ -148,13 +148,13 @@ class Contrast(Objective[ContrastOptions]):
         if self.setting.options.keep_head:
             save_heads(heads.kept(self.head), directory)
 
-    def _windows(self, batch: Batch) -> Tensor:
+    def _windows(self, batch: Batch) -> np.ndarray:
         """Return (2N + M,) the turns of context of the pair of each row."""
         windows = np.tile(self.setting.store.window[batch.pairs], 2)
-        return self.tensor(np.concatenate([windows, batch.extra.named_window]))
+        return np.concatenate([windows, batch.extra.named_window])
 
     def _excluded(
-        self, false: np.ndarray, window: Tensor, start: Tensor | None, figures: Figures
+        self, false: np.ndarray, window: np.ndarray, start: Tensor | None, figures: Figures
     ) -> Tensor | None:
         """Return (2N, 2N + M) bool: what is no negative of a row; None if all are."""
         options, n = self.setting.options, len(false) // 2
@@ -162,7 +162,8 @@ class Contrast(Objective[ContrastOptions]):
         if options.mask_false_negatives:
             masks.append(self.tensor(false))
         if _are_apart(self.head, options):
-            masks.append(window[: 2 * n, None] != window[None, :])
+            own = self.tensor(window)
+            masks.append(own[: 2 * n, None] != own)
         if start is not None:
             margin, floor = options.guide_margin, options.guide_floor
             alike = held_alike(start, pairs=n, margin=margin, floor=floor)

@@ -95,9 +95,8 @@ class Distill(Objective[DistillOptions]):
     def loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
         """Return one less the mean cosine between the encoder's vectors and the teacher's."""
         taught_NE = self.tensor(batch.extra).float() - self.centre
-        cosines_N = nn.functional.cosine_similarity(
-            rows[self.tensor(batch.place)].float(), taught_NE @ self.turn
-        )
+        ours_ND = rows[self.tensor(batch.place)]
+        cosines_N = nn.functional.cosine_similarity(ours_ND, taught_NE @ self.turn)
         figures["cosine"] = cosines_N.detach().mean()
         return 1 - cosines_N.mean()
 

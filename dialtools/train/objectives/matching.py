@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.batches import where
+from dialtools.encoder.device import moved
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.token_weights import scaled
 from dialtools.ranges import starts_of
@@ -86,7 +87,7 @@ class Matching(Objective[MatchingOptions]):
 
     def loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
         """Return the mean loss of a batch."""
-        return self.loss_of_tokens(Tokens(rows.float(), batch), batch, figures)
+        return self.loss_of_tokens(Tokens(rows, batch), batch, figures)
 
     def loss_of_tokens(self, tokens: Tokens, batch: Batch, figures: Figures) -> Tensor:
         """Return the mean loss of a batch from its token vectors, in their precision."""
@@ -135,7 +136,7 @@ class Tokens:
         at = np.arange(max(1, int(sizes.max(initial=1))))
         zeros = len(self.rows) - 1
         index = np.where(at < sizes[..., None], self.starts[sequences][..., None] + at, zeros)
-        return self.rows[torch.from_numpy(index).to(self.rows.device)]
+        return self.rows[moved(torch.from_numpy(index), self.rows.device)]
 
     def sums(self, sequences: np.ndarray) -> Tensor:
         """Return (..., D) the sum of the tokens of each sequence."""

@@ -83,8 +83,7 @@ class Templates(Objective[TemplateOptions]):
 
     def _views(self, rows: Tensor, batch: Batch) -> Views:
         """Return the unit vectors of both passes of utterances and of templates."""
-        window = self.tensor(np.ones(len(rows), np.int64))
-        headed = self.head(rows, window)
+        headed = self.head(rows, torch.ones(len(rows), dtype=torch.int64))
         sequences = batch.extra
         return Views(
             utterance=self._unit(headed, batch, sequences.utterance),
