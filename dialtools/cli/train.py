@@ -29,8 +29,8 @@ Writes a model directory, and prints its path to stdout. dialtools and
 sentence-transformers load it; transformers loads a transformer, model2vec a
 static encoder.
 
-Without --model an encoder and its tokenizer are trained from nothing: on a
-CPU a static encoder (one vector a token, averaged) in minutes, on a GPU a
+Without --model a static encoder (one vector a token, averaged) and its
+tokenizer are trained from nothing, in minutes; --encoder transformer trains a
 small transformer. After its first steps a run tells how long it will take
 here; --dry-run takes these steps alone, or parts of a long one, to tell it.
 

@@ -126,7 +126,7 @@ class FreshOptions:
         group="Fresh encoder",
         help="static: one vector a token, averaged (made from a transformer in --model by "
         "embedding each token alone); transformer: layers",
-        shown="what --model is; without it static, transformer if there is a GPU",
+        shown="what --model is; static without it",
     )
     hidden: int = option(
         None,
