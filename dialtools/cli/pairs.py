@@ -62,11 +62,11 @@ a flag names a column. The rows of a dialogue must follow each other, from
 the end of a file into the next, too, unless --unsorted gathers those of a
 file. --order-column sorts them within the dialogue, by number, time or text;
 records have it as `time`. A `domain` that all rows of a dialogue name is the
-dialogue's. Times are ISO 8601 (UTC if no zone is
-given), or seconds (or milliseconds, and so on) since 1970; for a
-spreadsheet's dates, say with --time-format whether day or month comes first.
-Semicolons, tabs, bars (|), a `sep=` line and UTF-16, as Excel writes them,
-are recognised; the Windows code page needs --encoding cp1252.
+dialogue's. Times are ISO 8601 (UTC if no zone is given), or seconds (or
+milliseconds, and so on) since 1970; for a spreadsheet's dates, say with
+--time-format whether day or month comes first. Semicolons, tabs, bars (|), a
+`sep=` line and UTF-16, as Excel writes them, are recognised; the Windows code
+page needs --encoding cp1252.
 
 JSON and Parquet:
 
