@@ -144,6 +144,7 @@ def main(options: TrainOptions, run: Run) -> None:
             run.skipped = training.skipped
             run.info(training.size())
             _tell_idle_rate(training, run)
+            _tell_of_held(training, run)
             _take_steps(training, run)
         training.save(config=run.config())
     if training.validation:
@@ -185,6 +186,19 @@ def _tell_idle_rate(training: Training, run: Run) -> None:
     learns = any(p.requires_grad for p in training.trainer.objective.parameters())
     if run.origins[flag] == FLAG and not learns:
         run.warn(f"--{flag} changes nothing: the encoder alone is trained")
+
+
+def _tell_of_held(training: Training, run: Run) -> None:
+    """Tell of another method where nobody chose one, and the start embeds sentences as it is."""
+    from dialtools.train.start import TRANSFORMER, embeds_sentences
+
+    options = training.options
+    chosen = run.origins["method"] != f"recipe {options.method}" or options.hold_weight
+    begins = training.trainer.step == 0 < training.trainer.total
+    if begins and not chosen and embeds_sentences(options.model):
+        way = "--method held" if options.encoder == TRANSFORMER else "--hold-weight 5"
+        line = f"{options.model} embeds sentences already; {way} keeps its intents as it learns"
+        run.warn(f"{line} replies (docs/which-method.md)")
 
 
 def _take_steps(training: Training, run: Run) -> None:

@@ -24,6 +24,11 @@ def encoder_kind(chosen: Mapping[str, Any], *, contextual: bool) -> str:
     return TRANSFORMER if contextual or chosen.get("layers") else STATIC
 
 
+def embeds_sentences(model: str | None) -> bool:
+    """Tell whether a model is a folder of sentence-transformers: a transformer, and its pooling."""
+    return model is not None and (Path(model) / "modules.json").is_file() and not is_table(model)
+
+
 def is_table(model: str) -> bool:
     """Tell whether a model is a static encoder, or a file of word vectors."""
     from dialtools.encoder.stated import is_static

@@ -148,6 +148,18 @@ def test_card_and_stderr_say_what_a_fresh_encoder_replaced_of_the_recipe(
     assert "In place of" not in (tmp_path / "tuned" / "README.md").read_text()
 
 
+def test_held_is_told_of_where_nobody_chose_a_method_and_the_start_embeds_sentences(
+    train: Train, model: Path, pairs: Path, tmp_path: Path
+):
+    step = ("--max-steps", 1, "--batch-size", 4, "--overwrite", "-o", tmp_path / "tuned", pairs)
+    start = ("--model", model, *step)
+    assert b"--method held keeps its intents" in train(*start, small=False).stderr
+    assert b"--hold-weight 5 keeps" in train(*start, "--encoder", "static", small=False).stderr
+    for chosen in (("--method", "dse"), ("--method", "held"), ("--hold-weight", 1)):
+        assert b"keeps its intents" not in train(*start, *chosen, small=False).stderr
+    assert b"keeps its intents" not in train(*step, small=False).stderr
+
+
 def test_gradient_caching_in_small_micro_batches_leaves_the_loss_as_it_is(
     train: Train, pairs: Path, tmp_path: Path
 ):
