@@ -55,7 +55,6 @@ def trained_card(
         validation: scores before and after (`Validation.facts`), at the end of a run.
     """
     values, most = hyperparameters(options), encoder.max_length
-    saved = in_words(decay=values.ema, share=values.merge_with_start)
     how = HOW.format(
         method=options.method,
         start=f"`{options.model}`" if options.model else "nothing",
@@ -63,7 +62,7 @@ def trained_card(
         learnt=f"{counted(pairs, 'pair')}, {counted(steps, 'step')}",
         replaced=_replaced(options),
         taught=_taught(options),
-        saved=f"\nSaved: {saved}." if saved else "",
+        saved=f"\nSaved: {in_words(values)}.",
     )
     more = MORE.format(
         dimension=encoder.dimension,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dialtools.errors import ConfigError
 from dialtools.options import option
 from dialtools.train.catalog import OPTIMISERS, SCHEDULES
+from dialtools.train.start import STATIC
 from dialtools.values import at_least, fraction, not_negative, share, share_below_one
 
 if TYPE_CHECKING:
@@ -111,6 +112,12 @@ class Hyperparameters:
         parse=fraction,
         help="save start + W (trained - start), with --model as the start; 1 saves the trained "
         "weights",
+    )
+    center: bool = by_recipe(
+        group=UPDATES,
+        default=False,
+        goes_with=("encoder", (STATIC,)),
+        help="save the vectors of a static encoder less their mean over the texts learnt from",
     )
 
 

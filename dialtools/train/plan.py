@@ -154,9 +154,8 @@ def _batch(trainer: Trainer) -> str:
 
 
 def _writes(trainer: Trainer, options: TrainOptions) -> str:
-    values = trainer.values
-    saved = in_words(decay=values.ema, share=values.merge_with_start) or "the last weights"
-    kept = f"{options.output}, {saved}; a checkpoint every {options.checkpoint_every:,} steps"
+    kept = f"{options.output}, {in_words(trainer.values)}"
+    kept += f"; a checkpoint every {options.checkpoint_every:,} steps"
     every = options.snapshot_every
     if every is None:
         return kept
