@@ -245,6 +245,15 @@ def test_as_many_others_are_drawn_as_are_asked_for_and_what_says_the_same_where_
     assert drawn(list("aaab"), 4, "count") == [[3, 0]] * 4
 
 
+def test_fewer_random_candidates_than_asked_for_are_told(command: Command, tmp_path: Path):
+    path = pairs(tmp_path / "p.jsonl", np.eye(4), np.eye(4), ["thanks", "thanks", "thanks", "a"])
+    ask = ("select", path, "--sampling", "random", "--candidates")
+    few = "dial-eval select: 3 of 4 rows have fewer than 4 candidates, 2 at least: "
+    assert f"{few}too few rows have another text" in command(*ask, 4).stderr
+    assert "fewer" not in command(*ask, 2).stderr
+    assert "fewer" not in command(*ask, 4, "--duplicates", "count").stderr
+
+
 def test_the_last_of_nearly_all_rows_are_not_waited_for(monkeypatch: pytest.MonkeyPatch):
     draw = Mock(wraps=np.random.default_rng(0))
     monkeypatch.setattr("dialtools.eval.tasks.select.np.random.default_rng", lambda _: draw)
