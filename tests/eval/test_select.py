@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -101,7 +102,19 @@ def test_a_query_whose_candidates_all_say_the_same_is_left_out_and_told(
     assert f"{n} row" in (told := command(*ask).stderr) and "no candidate but the" in told
     found = score(evaluate(*ask), "top-1")
     assert (found["value"], found["n"]) == (0, n)
-    assert found.get("groups") == (None if how == "pool" else [1, 1])
+    assert found.get("groups") == (None if how == "pool" else [0, 0])
+
+
+def test_scores_without_the_blocks_that_ask_nothing_can_be_compared(
+    command: Command, tmp_path: Path
+):
+    texts = ["thanks", "thanks", *"abcd"]
+    path = pairs(tmp_path / "p.jsonl", np.eye(6), np.eye(6)[[0, 1, 3, 2, 4, 5]], texts)
+    file = tmp_path / "scores.jsonl"
+    command("select", path, "--candidates", 2, "-o", file)
+    assert json.loads(file.read_text().splitlines()[0])["groups"] == [0, 0, 1, 1]
+    compared = command("compare", file, f"again={file}", "--to", "jsonl").stdout.splitlines()
+    assert {json.loads(line)["difference"] for line in compared} == {0}
 
 
 def test_random_candidates_that_are_all_the_rows_equal_one_block(evaluate: Evaluate, noisy: Path):

@@ -56,7 +56,8 @@ def scores(ranks_Q2: np.ndarray, options: SelectOptions, **facts: Any) -> list[S
     if not asked_Q.any():
         raise DataError("no query has a candidate but its response", where=facts["dataset"])
     if not options.pool and options.sampling == "blocks":
-        facts["groups"] = (np.flatnonzero(asked_Q) // options.candidates).tolist()
+        block_Q = np.flatnonzero(asked_Q) // options.candidates
+        facts["groups"] = np.unique(block_Q, return_inverse=True)[1].tolist()
     of_each = selection(ranks_Q2[asked_Q], ties=options.ties)
     return [of_queries(100 * values_Q, metric=name, **facts) for name, values_Q in of_each.items()]
 
