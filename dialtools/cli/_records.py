@@ -287,7 +287,7 @@ RECORDS: dict[str, RecordKind] = {
             "n": Field("number", "test items"),
             "seed": Field("number", "the first seed"),
             "options": Field("object", "options of the task that are not its usual ones"),
-            "chosen": Field("object", "hyper-parameters chosen on validation rows"),
+            "chosen": Field("object", "hyper-parameters chosen on validation rows; scores there"),
             "chance": Field("number", "what random order scores on the same lists"),
             "unleaked": Field("number", "the score without test rows that training rows repeat"),
             "each": Field("list or object", "what each test item adds, for paired tests"),

@@ -160,11 +160,15 @@ class Drift:
         return np.array(met), len(np.unique(groups))
 
     def notes(self) -> list[str]:
-        """Say where longer dialogues alone make shares of dialogues larger."""
+        """Say where dialogues are too few to tell, or longer ones alone make shares larger."""
         if self.groups is None:
             return []
-        groups = (self.groups[side] for side in self._sides())
-        old, new = (len(rows) / len(np.unique(rows)) for rows in groups)
+        groups = [self.groups[side] for side in self._sides()]
+        dialogues = [len(np.unique(rows)) for rows in groups]
+        if _least_p(*dialogues) >= self.options.alpha:
+            counts = f"{counted(dialogues[0], 'dialogue')} before, {dialogues[1]:,} after"
+            return [f"{counts}: too few for any change to be certain (dialogue_id)"]
+        old, new = (len(rows) / count for rows, count in zip(groups, dialogues, strict=True))
         if max(old, new) < LONGER * min(old, new):
             return []
         lengths = f"a dialogue has {old:.1f} rows before, {new:.1f} after"
@@ -180,6 +184,11 @@ class Drift:
             f"{counted(len(self.clusters), 'cluster')}{changed}; distance {energy.distance:.4f}, "
             f"by chance {energy.chance:.4f} (p {energy.p:.3g})"
         )
+
+
+def _least_p(old: int, new: int) -> float:
+    """Return the least p-value that Fisher's exact test has of so many before and after."""
+    return float(exact_p(np.array([old]), old, np.array([0]), new)[0])
 
 
 def tested_shares(record: Mapping[str, Any]) -> tuple[float, float]:

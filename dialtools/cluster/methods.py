@@ -174,6 +174,7 @@ def agglomerative(rows_ND: np.ndarray, options: FindOptions, seed: int, advance:
     advance(1)
     if options.distance is not None:
         return Labels(fcluster(tree, options.distance, "distance"))
+    tree[:, 2] = np.arange(len(tree))  # joined one by one, where distances are equal, too
 
     def score(count: int) -> float:
         return silhouette(rows_ND, _renumbered(fcluster(tree, count, "maxclust")))

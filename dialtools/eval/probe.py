@@ -66,7 +66,7 @@ class Probe:
 
     Attributes:
         mean, scale: what vectors are moved by (D,) and divided by.
-        chosen: its hyper-parameters, epoch and validation score.
+        chosen: its hyper-parameters, epoch and validation score, in percent.
     """
 
     layer: Any
@@ -119,7 +119,7 @@ def train(
                 best = fit
             advance(1)
     assert best is not None, "the grid has a point"
-    chosen = {**best.point._asdict(), "epochs": best.epoch, "validation": best.score}
+    chosen = {**best.point._asdict(), "epochs": best.epoch, "validation": 100 * best.score}
     return replace(probe, layer=best.layer, chosen=chosen)
 
 

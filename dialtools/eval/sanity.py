@@ -152,6 +152,6 @@ def note_on_rows(data: Mapping[str, Any]) -> str:
 
     test_rows = f"{leakage['normalised']:,} of {counted(data['test']['rows'], 'test row')}"
     line = f"{classes}; {test_rows} occur in training ({leakage['exact']:,} letter by letter)"
-    if not leakage["normalised"]:
+    if leakage["normalised"] in (0, data["test"]["rows"]):  # no row is left
         return line
     return f"{line}; `unleaked` is the score without them"

@@ -61,6 +61,7 @@ class Assigning:
             labels,
             nearest=options.nearest,
             none=options.none,
+            where=examples.name,
         )
         router.space = one_space({}, examples.metadata, where=examples.name)
         if options.unlabelled:

@@ -17,6 +17,7 @@ from dialtools.metrics.classify import prototypes
 from dialtools.metrics.space import unit
 from dialtools.near.find import DIGITS
 from dialtools.ranges import starts_of
+from dialtools.shown import listed
 from dialtools.streams.making import making, one_space
 from dialtools.streams.sinks import writer
 from dialtools.streams.vector_files import read_embeddings
@@ -25,6 +26,8 @@ from dialtools.streams.vectors import SUFFIX, Embeddings, embedding_batch
 LABEL, THRESHOLD = "label", "threshold"
 FACTS = "router"
 """The key of what its file tells beside the rows."""
+CANCELLED = 1e-6
+"""Length of a mean of unit vectors below which it is what rounding leaves of opposite ones."""
 ALWAYS, NEVER = -1.0, inf
 """Thresholds that let all rows pass, and none."""
 
@@ -53,15 +56,30 @@ class Router:
 
     @classmethod
     def of_examples(
-        cls, vectors_ND: np.ndarray, labels: list[str], *, nearest: int | None, none: str
+        cls,
+        vectors_ND: np.ndarray,
+        labels: list[str],
+        *,
+        nearest: int | None,
+        none: str,
+        where: str = "",
     ) -> Router:
-        """Make one of N examples; classes stand in the order of their names."""
+        """Make one of N examples; classes stand in the order of their names.
+
+        Args:
+            where: what the examples are of, for messages.
+
+        Raises:
+            DataError: if the prototype of a class would be zeros.
+        """
         names = sorted(set(labels))
         number = {name: i for i, name in enumerate(names)}
         classes_N = np.array([number[label] for label in labels], np.int64)
         unit_ND = unit(vectors_ND)
         if nearest is None:
-            vectors_MD = unit(prototypes(unit_ND, classes_N, len(names)))
+            means_CD = prototypes(unit_ND, classes_N, len(names))
+            _refuse_zeros(names, means_CD, where)
+            vectors_MD = unit(means_CD)
             starts = np.arange(len(names))
         else:
             vectors_MD = unit_ND[np.argsort(classes_N, kind="stable")]
@@ -127,6 +145,14 @@ class Router:
             own["none"],
             one_space({}, source.metadata, where=source.name),
         )
+
+
+def _refuse_zeros(names: list[str], means_CD: np.ndarray, where: str) -> None:
+    """Refuse classes whose mean points nowhere, but for rounding: it is near to nothing."""
+    lengths_C = np.linalg.norm(means_CD, axis=1)
+    if lost := [name for name, length in zip(names, lengths_C, strict=True) if length < CANCELLED]:
+        message = f"the examples of {listed(lost)} cancel each other: their mean is zeros"
+        raise DataError(message, where=where, hint="--nearest N scores a class by its examples")
 
 
 def _mean_of_nearest(cosine_NM: np.ndarray, count: int) -> np.ndarray:

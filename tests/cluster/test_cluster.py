@@ -452,10 +452,24 @@ def test_the_best_number_is_found_where_scores_rise_and_fall(
     assert len(tried) == len(set(tried)) <= 40
 
 
-def test_a_number_that_gives_a_single_cluster_is_not_the_best():
-    # five directions at right angles, and one beside the last: up to 5, all join at one distance
-    x = np.eye(6, dtype=np.float32)[[0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 4]]
-    x[-2:, 5] = 0.1
+# five directions at right angles, each twice, so that all five join at one distance
+RIGHT_ANGLED = np.eye(5, dtype=np.float32)[[0, 0, 1, 1, 2, 2, 3, 3, 4, 4]]
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+def test_as_many_clusters_as_asked_for_are_joined_where_distances_are_equal(
+    linkage: str, count: int
+):
+    asked = ClusterOptions(method="agglomerative", linkage=linkage, clusters=str(count))
+    found = methods.find(RIGHT_ANGLED, asked, seed=0)
+    assert len(found) == count
+    assert (found.labels[::2] == found.labels[1::2]).all()
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_of_bounds_none_below_what_is_there_is_the_best_where_distances_are_equal(linkage: str):
+    x = np.vstack([RIGHT_ANGLED, [[0, 0, 0, 0.1, 1]] * 2]).astype(np.float32)
     x /= np.linalg.norm(x, axis=1, keepdims=True)
-    asked = ClusterOptions(method="agglomerative", linkage="complete", clusters="2-10")
+    asked = ClusterOptions(method="agglomerative", linkage=linkage, clusters="2-10")
     assert len(methods.find(x, asked, seed=0)) == 5

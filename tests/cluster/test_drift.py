@@ -131,6 +131,19 @@ def test_longer_dialogues_are_told(drift: Run):
     assert "longer" not in drift("--clusters", 2, old=old, new=old).stderr.decode()
 
 
+@pytest.mark.parametrize(("dialogues", "certain"), [(1, False), (3, False), (5, True)])
+def test_dialogues_that_are_too_few_to_tell_are_told(drift: Run, dialogues: int, certain: bool):
+    old, new = (
+        [{**row, "dialogue_id": f"d{i % dialogues}"} for i, row in enumerate(rows)]
+        for rows in (month(1, fly=40), month(2, pay=40))
+    )
+    done = drift("--clusters", 2, old=old, new=new)
+    told = f"{dialogues} dialogue{'s' * (dialogues > 1)} before, {dialogues} after: too few"
+    assert (told in done.stderr.decode()) is not certain
+    found = {cluster["verdict"] for cluster in records(done)[1].values()}
+    assert found == ({"new", "gone"} if certain else {"same"})
+
+
 def test_rows_are_evidence_each_if_one_file_tells_no_dialogues(drift: Run):
     old, new = month(0, fly=40, thanks=40), month(1, fly=40, thanks=40, pay=30)
     talks = [{**row, "dialogue_id": f"d{i // 15}"} for i, row in enumerate(new)]

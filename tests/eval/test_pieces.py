@@ -239,7 +239,9 @@ def test_leakage_is_counted_letter_by_letter_and_folded_and_scored_without():
         "(1 letter by letter); `unleaked` is the score without them"
     )
     sanity.check([score], part(1, text=["yes"]), part(2, text=["yes", "yes"]), ["a"], ["a", "b"])
-    assert "1 class, 1 training row each; 2 of 2" in sanity.note_on_rows(score.data)
+    assert sanity.note_on_rows(score.data) == (
+        "1 class, 1 training row each; 2 of 2 test rows occur in training (2 letter by letter)"
+    ), "nothing is left to be `unleaked`"
     assert score.data["leakage"]["exact"] == 2
     sanity.check([score], part(2), part(2), ["a", "b"], ["a", "b"])
     assert "leakage" not in score.data and "whether test rows occur" in sanity.note_on_rows(

@@ -34,7 +34,7 @@ def trained(quality: probe.Quality, **options: Any) -> probe.Probe:
 
 def test_of_equal_points_and_epochs_the_first_is_taken():
     chosen = trained(lambda _truth, _p: 0.5, epochs=5).chosen
-    assert chosen == {"hidden": 0, "rate": 0.01, "decay": 0.0, "epochs": 1, "validation": 0.5}
+    assert chosen == {"hidden": 0, "rate": 0.01, "decay": 0.0, "epochs": 1, "validation": 50}
 
 
 def test_the_best_is_kept_as_it_was_then():
@@ -46,7 +46,7 @@ def test_the_best_is_kept_as_it_was_then():
         return next(scores)
 
     found = trained(quality, epochs=5)
-    assert found.chosen == {"hidden": 0, "rate": 0.01, "decay": 0.1, "epochs": 2, "validation": 9}
+    assert found.chosen == {"hidden": 0, "rate": 0.01, "decay": 0.1, "epochs": 2, "validation": 900}
     np.testing.assert_array_equal(found(VECTORS), seen[6])
 
 

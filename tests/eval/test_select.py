@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -101,7 +102,19 @@ def test_a_query_whose_candidates_all_say_the_same_is_left_out_and_told(
     assert f"{n} row" in (told := command(*ask).stderr) and "no candidate but the" in told
     found = score(evaluate(*ask), "top-1")
     assert (found["value"], found["n"]) == (0, n)
-    assert found.get("groups") == (None if how == "pool" else [1, 1])
+    assert found.get("groups") == (None if how == "pool" else [0, 0])
+
+
+def test_scores_without_the_blocks_that_ask_nothing_can_be_compared(
+    command: Command, tmp_path: Path
+):
+    texts = ["thanks", "thanks", *"abcd"]
+    path = pairs(tmp_path / "p.jsonl", np.eye(6), np.eye(6)[[0, 1, 3, 2, 4, 5]], texts)
+    file = tmp_path / "scores.jsonl"
+    command("select", path, "--candidates", 2, "-o", file)
+    assert json.loads(file.read_text().splitlines()[0])["groups"] == [0, 0, 1, 1]
+    compared = command("compare", file, f"again={file}", "--to", "jsonl").stdout.splitlines()
+    assert {json.loads(line)["difference"] for line in compared} == {0}
 
 
 def test_random_candidates_that_are_all_the_rows_equal_one_block(evaluate: Evaluate, noisy: Path):
@@ -243,6 +256,15 @@ def test_as_many_others_are_drawn_as_are_asked_for_and_what_says_the_same_where_
     assert drawn(list("abcde"), 5) == [[4, 0]] * 5
     assert drawn(list("aaab"), 4) == [[1, 0]] * 3 + [[3, 0]]
     assert drawn(list("aaab"), 4, "count") == [[3, 0]] * 4
+
+
+def test_fewer_random_candidates_than_asked_for_are_told(command: Command, tmp_path: Path):
+    path = pairs(tmp_path / "p.jsonl", np.eye(4), np.eye(4), ["thanks", "thanks", "thanks", "a"])
+    ask = ("select", path, "--sampling", "random", "--candidates")
+    few = "dial-eval select: 3 of 4 rows have fewer than 4 candidates, 2 at least: "
+    assert f"{few}too few rows have another text" in command(*ask, 4).stderr
+    assert "fewer" not in command(*ask, 2).stderr
+    assert "fewer" not in command(*ask, 4, "--duplicates", "count").stderr
 
 
 def test_the_last_of_nearly_all_rows_are_not_waited_for(monkeypatch: pytest.MonkeyPatch):

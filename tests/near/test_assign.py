@@ -79,6 +79,19 @@ def test_an_example_of_zeros_makes_no_class_that_is_nearer_than_far_ones(near: N
         assert "2 examples of zeros left out" in done.stderr.decode()
 
 
+def test_a_class_whose_examples_cancel_has_no_prototype_and_is_refused(near: Near):
+    # three ways that add up to nothing, but for rounding: what rounding leaves is no direction
+    apart = labelled("all", 0, 120, 240)
+    ask = ("assign", "r.jsonl", "--examples", "e.jsonl")
+    said = near(*ask, r=ROWS, e=EXAMPLES + apart, code=1).stderr.decode()
+    assert said == (
+        "dialtools assign: e.jsonl: the examples of all cancel each other: their mean is zeros\n"
+        "  --nearest N scores a class by its examples\n"
+    )
+    done = near(*ask, "--nearest", 1)
+    assert assigned(done)[-1] == "all"
+
+
 def test_validation_rows_of_zeros_alone_are_near_to_no_class(near: Near):
     held = [{"label": "east", "embedding": [0.0, 0.0]}]
     ask = ("assign", "--examples", "e.jsonl", "--validation", "v.jsonl", "r.jsonl")

@@ -108,7 +108,8 @@ def _pairing(seeds: Sequence[Seed]) -> Pairing:
     apart = [differing(items, seed.record.get("items", {})) for seed in seeds]
     if other := next(filter(None, apart), None):
         verb = "differs" if len(other) == 1 else "differ"
-        return Pairing(comparable=False, why=f"other test items ({', '.join(other)} {verb})")
+        why = f"other test items, or another order of them ({', '.join(other)} {verb})"
+        return Pairing(comparable=False, why=why)
     if other := _options_apart([seed.record.get("options", {}) for seed in seeds]):
         return Pairing(comparable=False, why=f"scored with another {' and '.join(other)}")
     if first["dataset"] == AVERAGE:

@@ -38,7 +38,9 @@ def evaluate(options: SelectOptions) -> Scored:
     rows = np.flatnonzero(_asked(ranks_Q2))  # the incomplete last block asks nothing
     facts = about("select", source, setting, options, rows=rows, also=(options.text,))
     alone = len(ranks_Q2) - len(rows)
-    notes = [f"{counted(alone, 'row')} left out: no candidate but the response"] if alone else ()
+    notes = [f"{counted(alone, 'row')} left out: no candidate but the response"] if alone else []
+    if not options.pool and options.sampling == "random":
+        notes += _note_on_few(source, options)
     return Scored(scores(ranks_Q2, options, **facts), source.metadata, notes)
 
 
@@ -54,7 +56,8 @@ def scores(ranks_Q2: np.ndarray, options: SelectOptions, **facts: Any) -> list[S
     if not asked_Q.any():
         raise DataError("no query has a candidate but its response", where=facts["dataset"])
     if not options.pool and options.sampling == "blocks":
-        facts["groups"] = (np.flatnonzero(asked_Q) // options.candidates).tolist()
+        block_Q = np.flatnonzero(asked_Q) // options.candidates
+        facts["groups"] = np.unique(block_Q, return_inverse=True)[1].tolist()
     of_each = selection(ranks_Q2[asked_Q], ties=options.ties)
     return [of_queries(100 * values_Q, metric=name, **facts) for name, values_Q in of_each.items()]
 
@@ -103,6 +106,17 @@ def _among_drawn(
         rows = _draw(draw, want, others, text_N, text_N[row])
         ranks_N2[row] = _rank(query_ND[row], response_ND, row, rows)
     return ranks_N2
+
+
+def _note_on_few(source: Embeddings, options: SelectOptions) -> list[str]:
+    """Return the note on queries with fewer candidates than asked for, but for those with none."""
+    text_N = _text_ids(source, options, unit(source.vector(options.response)))
+    candidates_N = 1 + len(text_N) - np.bincount(text_N)[text_N]
+    few = candidates_N[(candidates_N > 1) & (candidates_N < options.candidates)]
+    if not len(few):
+        return []
+    told = f"{len(few):,} of {counted(len(text_N), 'row')} have fewer than {options.candidates:,}"
+    return [f"{told} candidates, {few.min():,} at least: too few rows have another text"]
 
 
 def _draw(
