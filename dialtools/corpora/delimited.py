@@ -34,6 +34,7 @@ open, and the rest of the file need not be read to tell.
 AFTER_QUOTES = "text after the quote that ends a field"
 DOUBLED = 'a quote within a field in quotes is written twice: "" and not \\"'
 NOT_UTF8 = "--encoding cp1252 reads what Excel writes on Windows (Russian cp1251, Chinese gb18030)"
+NO_MARK = "--encoding utf-16-le reads UTF-16 that begins with no mark, as bcp writes it"
 
 
 def row_chunks(
@@ -152,6 +153,7 @@ class _Lines:
         chosen = logs.encoding if logs else None
         self.encoding = chosen or UTF16.get(bom, "utf-8")
         self.hint = None if chosen else NOT_UTF8 if logs else TO_UTF8
+        self.unmarked = NO_MARK if logs and not chosen else None
         self.held: list[str] = []
         wide = codecs.lookup(self.encoding).name.startswith(WIDE)
         self.lines = self._wide(stream) if wide else self._narrow(stream)
@@ -197,7 +199,7 @@ class _Lines:
                 continue
             if b"\0" in line:
                 where = Where(self.name, number)
-                self.policy.reject(where, f"NUL at byte {line.index(0) + 1}", line)
+                self.policy.reject(where, f"NUL at byte {line.index(0) + 1}", line, self.unmarked)
                 continue
             try:
                 yield decode(line)[0]

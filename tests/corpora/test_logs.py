@@ -366,6 +366,9 @@ def test_bytes_that_are_not_utf8_are_never_guessed(tmp_path: Path, scripts: Path
     )
     (tmp_path / "log.csv").write_bytes(delimited(LOG).encode("utf-16")[:-1])
     assert b"invalid utf-16-le" in run(scripts, *COLUMNS, tmp_path / "log.csv", status=1).stderr
+    (tmp_path / "log.csv").write_bytes(delimited(LOG).encode("utf-16-le"))
+    said = run(scripts, *COLUMNS, tmp_path / "log.csv", status=1).stderr
+    assert b"NUL at byte 2" in said and b"--encoding utf-16-le" in said
 
 
 @pytest.mark.parametrize(
