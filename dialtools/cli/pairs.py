@@ -72,11 +72,13 @@ JSON and Parquet:
 
 Records stand one a line, or in a JSON array (which is streamed), or in
 Parquet or Arrow. A folder of such parts, as DuckDB, Spark and `datasets`
-write it, is read as one table. An archive of your own files (.zip, .tar.gz)
-is unpacked into a temporary folder, and read like that folder. Turns may be
-an object of lists, one for each field, as `datasets` has them. The list may
-also be called dialog, conversation, conversations, chat, thread, transcript
-or utterances, and a speaker may be a number (--speaker-map 0=user,1=system).
+write it, is read as one table; folders of it that are called NAME=VALUE
+(`split=train/`) are columns of Parquet and Arrow. An archive of your own
+files (.zip, .tar.gz) is unpacked into a temporary folder, and read like that
+folder. Turns may be an object of lists, one for each field, as `datasets` has
+them. The list may also be called dialog, conversation, conversations, chat,
+thread, transcript or utterances, and a speaker may be a number (--speaker-map
+0=user,1=system).
 
 Chats with a language model:
 

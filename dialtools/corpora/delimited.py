@@ -31,7 +31,10 @@ FEW_LINES = 10_000
 """A row may have so many lines, or as many as fill it if each has BYTES_A_LINE; else a quote is
 open, and the rest of the file need not be read to tell.
 """
+AFTER_QUOTES = "text after the quote that ends a field"
+DOUBLED = 'a quote within a field in quotes is written twice: "" and not \\"'
 NOT_UTF8 = "--encoding cp1252 reads what Excel writes on Windows (Russian cp1251, Chinese gb18030)"
+NO_MARK = "--encoding utf-16-le reads UTF-16 that begins with no mark, as bcp writes it"
 
 
 def row_chunks(
@@ -88,7 +91,7 @@ def rows(
             return
         check(header, columns, Where(name, lines.number), hint, likely)
         header = _apart(header)
-        for number, fields in _parsed(lines, delimiter):
+        for number, fields in _parsed(lines, delimiter, policy):
             if len(fields) == len(header):
                 yield number, dict(zip(header, fields, strict=True))
             elif fields:
@@ -133,24 +136,24 @@ class _Lines:
     Attributes:
         number: that of the last line.
         first: that of the first line of the row.
-        quotes: how many the row has; an odd number leaves the last one open.
         size: characters of the row so far.
-        last: the line that was read last.
+        row: its lines so far.
     """
 
     def __init__(
         self, stream: io.BufferedReader, name: str, logs: LogOptions | None, policy: Policy
     ) -> None:
         self.name, self.policy = name, policy
-        self.number = self.quotes = self.size = 0
+        self.number = self.size = 0
         self.most = bounds.most("line")
         self.most_lines = max(FEW_LINES, self.most // BYTES_A_LINE)
         self.first: int | None = None
-        self.last = ""
+        self.row: list[str] = []
         bom = stream.peek(2)[:2]
         chosen = logs.encoding if logs else None
         self.encoding = chosen or UTF16.get(bom, "utf-8")
         self.hint = None if chosen else NOT_UTF8 if logs else TO_UTF8
+        self.unmarked = NO_MARK if logs and not chosen else None
         self.held: list[str] = []
         wide = codecs.lookup(self.encoding).name.startswith(WIDE)
         self.lines = self._wide(stream) if wide else self._narrow(stream)
@@ -161,8 +164,7 @@ class _Lines:
     def __next__(self) -> str:
         line = self.held.pop() if self.held else next(self.lines)
         self.first = self.first or self.number
-        self.last = line
-        self.quotes += line.count('"')
+        self.row.append(line)
         self.size += len(line)
         lines = self.number - self.first + 1
         if self.size > self.most or lines > self.most_lines:
@@ -178,8 +180,8 @@ class _Lines:
         return self.held[0] if self.held else None
 
     def begin_row(self) -> None:
-        """Count lines, quotes and characters of the next row."""
-        self.first, self.quotes, self.size = None, 0, 0
+        """Hold the lines of the next row, and count them and their characters."""
+        self.first, self.size, self.row = None, 0, []
 
     def _narrow(self, stream: io.BufferedReader) -> Iterator[str]:
         decode = codecs.getdecoder(self.encoding)
@@ -197,7 +199,7 @@ class _Lines:
                 continue
             if b"\0" in line:
                 where = Where(self.name, number)
-                self.policy.reject(where, f"NUL at byte {line.index(0) + 1}", line)
+                self.policy.reject(where, f"NUL at byte {line.index(0) + 1}", line, self.unmarked)
                 continue
             try:
                 yield decode(line)[0]
@@ -236,7 +238,8 @@ def _header(
         return ",", None
     by_header = max(DELIMITERS[kind], key=lambda d: _suits(line, d, columns))
     delimiter = (logs and logs.delimiter) or by_sep or by_header
-    return delimiter, next((fields for _, fields in _parsed(lines, delimiter) if fields), None)
+    parsed = _parsed(lines, delimiter, Policy())
+    return delimiter, next((fields for _, fields in parsed if fields), None)
 
 
 def _suits(line: str, delimiter: str, columns: Sequence[str]) -> tuple[int, int]:
@@ -248,27 +251,26 @@ def _suits(line: str, delimiter: str, columns: Sequence[str]) -> tuple[int, int]
     return sum(column in names for column in columns), len(names)
 
 
-def _parsed(lines: _Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line where each row begins, and its fields."""
-    reader = csv.reader(lines, delimiter=delimiter)
+def _parsed(lines: _Lines, delimiter: str, policy: Policy) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line where each row begins, and its fields; odd quotes go to the policy.
+
+    Raises:
+        DataError: if a quote never closes.
+    """
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         lines.begin_row()
         try:
             fields = next(reader, None)
         except csv.Error as error:
-            raise csv_error(error, Where(lines.name, lines.first or lines.number)) from None
+            bad = csv_error(error, where := Where(lines.name, lines.first or lines.number))
+            if bad.message != AFTER_QUOTES:
+                raise bad from None
+            policy.reject(where, bad.message, "".join(lines.row).encode(), bad.hint)
+            continue
         if fields is None:
             return
-        first = lines.first or lines.number
-        if lines.quotes % 2 and lines.peek() is None and _is_open(lines, first, delimiter):
-            raise DataError("a quote in this row never closes", where=Where(lines.name, first))
-        yield first, fields
-
-
-def _is_open(lines: _Lines, first: int, delimiter: str) -> bool:
-    """Tell whether the last row, of an odd number of quotes, would go on with another line."""
-    one_line = lines.number == first
-    return not one_line or len(list(csv.reader([lines.last, "\n"], delimiter=delimiter))) == 1
+        yield lines.first or lines.number, fields
 
 
 def csv_error(error: csv.Error, where: Where) -> DataError:
@@ -276,6 +278,10 @@ def csv_error(error: csv.Error, where: Where) -> DataError:
     said = str(error)
     if said.startswith("field larger than"):
         return bounds.beyond("cell", "a cell is longer than", where=where)
+    if "expected after" in said:
+        return DataError(AFTER_QUOTES, where=where, hint=DOUBLED)
+    if said.startswith("unexpected end"):
+        said = "a quote in this row never closes"
     if said.startswith("new-line character"):
         said = (
             "a carriage return within a field without quotes, or as line end; expected LF or CR LF"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -18,7 +17,6 @@ from dialtools.corpora.dialogues import (
     NO_TURNS,
     NULL_TURNS,
     RESPONSE,
-    SPEAKER_KEYS,
     SPEAKERS,
     TURN_KEYS,
     WITHOUT_TEXT,
@@ -27,10 +25,10 @@ from dialtools.corpora.dialogues import (
     key_of_turns,
     whose,
 )
-from dialtools.corpora.fields import ANSWERED, ASKED, LABELS, TEXT_KEYS, TURN_TEXTS, BadRecord
+from dialtools.corpora.fields import TEXT_KEYS, BadRecord
 from dialtools.corpora.going_on import going_on
-from dialtools.corpora.likely import flags
 from dialtools.corpora.logs import log_records, shown_records
+from dialtools.corpora.no_dialogue import hint_on_record, is_utterance
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues, spoken_records
 from dialtools.corpora.published import corpus_chunks, corpus_of, each_file
@@ -38,11 +36,9 @@ from dialtools.corpora.replies import PROMPT, is_tree
 from dialtools.corpora.shape import OF_CHATS, Session, Shaper
 from dialtools.corpora.table import table_chunks
 from dialtools.errors import DataError
-from dialtools.shown import listed
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.chunks import Chunk, Numbered, read_chunks, records
 from dialtools.streams.formats import FORMATS, input_format, is_archive
-from dialtools.streams.hints import OF_TURNS
 from dialtools.streams.parts import is_in_parts
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.shards import Shard, Span
@@ -62,25 +58,6 @@ DIALOGUE_FIELDS = (
     DOMAIN,
 )
 """All that a dialogue is read from."""
-HINT_OF_UTTERANCES = "--kind self makes pairs of utterances{}; {}"
-OF_ONE_LABEL = ", --kind same-label of those of one label"
-HINT_OF_ROWS = "{} reads a turn a row"
-HINT_OF_TEXTS = (
-    "two texts are no dialogue: --kind texts pairs them, --kind utterance writes them as they are"
-)
-HINT_OF_PAIRS = "these are pairs already, which dial-train reads"
-HINT_OF_ALL = "{0} is a list of records: `jq -c '.{0}[]'` writes each on a line of its own"
-HINT_OF_TURNS = "{0} may be its turns: `jq -c '.turns = .{0}'` calls them so"
-HINT_OF_LINES = (
-    "{0} is lines of who speaks: `jq -r '.{0} + \"\\n\"'` makes plain text of them, which "
-    "--from text --speaker-prefix reads"
-)
-SPOKEN_LINES = re.compile(r"[^\n:：]{1,40}(?:: |：)[^\n]*\n[^\n:：]{1,40}(?:: |：)")
-"""Two lines that begin with a name."""
-HINT_OF_NAMES = (
-    "there are {}; --dialogue-column and --text-column name those of a turn a row, --from names a "
-    "published corpus (`dialtools formats`); a list of turns is called turns"
-)
 
 
 def dialogue_chunks(
@@ -238,7 +215,7 @@ def dialogues(
     read = _read(chunk, policy, logs, DIALOGUE_FIELDS)
     for number, record in read:
         try:
-            alone = utterances and _is_utterance(record.keys() | silent)
+            alone = utterances and is_utterance(record.keys() | silent)
             found = _of_one_turn(silent | record) if alone else record
             if shape.idle and OF_CHATS.isdisjoint(found) and not is_tree(found):
                 talk = dialogue(found)
@@ -286,10 +263,6 @@ def _of_one_turn(record: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": whose(record), DOMAIN: record.get(DOMAIN), "turns": [record]}
 
 
-def _is_utterance(names: Collection[str]) -> bool:
-    return any(key in names for key in TEXT_KEYS) and not key_of_turns(names)
-
-
 def _reject(
     policy: Policy, chunk: Chunk, number: int, error: BadRecord, record: Mapping[str, Any]
 ) -> None:
@@ -298,49 +271,4 @@ def _reject(
     key = key_of_turns(names) if chunk.columnar and reason == NO_TURNS else None
     if key and record.get(key) is None:
         reason = NULL_TURNS.format(key)  # a row has no field of what is null
-    hint = _hint_of_values(record) if reason == NO_TURNS else None
-    policy.reject(Where(chunk.name, number), reason, record, hint or _hint(names, reason, record))
-
-
-def _hint_of_values(record: Mapping[str, Any]) -> str | None:
-    """Return what takes out the dialogues that a record holds, or its turns of another name."""
-    for key, value in record.items():
-        if not key.isidentifier():
-            continue
-        first = value[0] if isinstance(value, list) and value else None
-        if isinstance(first, dict) and key_of_turns(first):
-            return HINT_OF_ALL.format(key)
-        if isinstance(first, dict) and any(name in first for name in TURN_TEXTS):
-            return HINT_OF_TURNS.format(key)
-        if isinstance(value, str) and SPOKEN_LINES.match(value):
-            return HINT_OF_LINES.format(key)
-    return None
-
-
-def _hint(names: Collection[str], error: str, record: Mapping[str, Any]) -> str | None:
-    """Return what may be done about a record of these fields that is no dialogue."""
-    if all(any(key in names for key in keys) for keys in (ASKED, ANSWERED)):
-        return HINT_OF_TEXTS
-    likely = flags(names, LogOptions())
-    as_rows = HINT_OF_ROWS.format(likely or "--dialogue-column NAME")
-    if _is_utterance(names):
-        there = "" if likely else f": there are {listed(names)}"
-        if not likely and any(key in names for key in SPEAKER_KEYS):
-            there += f"; {OF_TURNS}"
-        labelled = OF_ONE_LABEL if any(key in names for key in LABELS) else ""
-        return HINT_OF_UTTERANCES.format(labelled, as_rows) + there
-    if {"context", RESPONSE} <= set(names):
-        return HINT_OF_PAIRS
-    if error != NO_TURNS:
-        return None
-    if likely:
-        return as_rows
-    texts = (key for key in record if key.isidentifier() and _are_texts(record[key]))
-    called = HINT_OF_NAMES.format(listed(names) or "no fields")
-    return next(map(HINT_OF_TURNS.format, texts), called)
-
-
-def _are_texts(value: Any) -> bool:
-    """Tell whether a value is a list of texts, the first of them more than a word."""
-    several = isinstance(value, list) and len(value) > 1
-    return several and all(isinstance(part, str) for part in value) and " " in value[0]
+    policy.reject(Where(chunk.name, number), reason, record, hint_on_record(names, reason, record))

@@ -90,6 +90,7 @@ def _span(slot: Any, text: str, where: str) -> Span:
     if missing := [name for name, value in told.items() if value is None]:
         there = listed(slot) or "no fields"
         raise BadRecord(f"{where}: no {' and no '.join(missing)}; there are {there}")
+    start, end = _offset(start), _offset(end)
     if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(text):
         raise BadRecord(
             f"{where}: {start!r} to {end!r} is no part of a text of {len(text)} characters"
@@ -98,6 +99,11 @@ def _span(slot: Any, text: str, where: str) -> Span:
         raise BadRecord(f"{where}.label: expected a name without braces, got {label!r}")
     value = text[start:end]
     return Span(end - len(value.lstrip()), start + len(value.rstrip()), label.strip())
+
+
+def _offset(value: Any) -> Any:
+    """Return a whole number as one: pandas has floats in a column with gaps."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def bracketed(text: str) -> tuple[str, list[Span]]:

@@ -46,6 +46,7 @@ memory, and a small corpus has fewer parts for many cores and machines.
 BATCH = "arrow"
 """The format of chunks that are an Arrow batch, whichever table they are of."""
 ROWS_OF_BATCH = "dialtools.streams.rows:rows"  # imports pyarrow
+WITH_FOLDERS = "dialtools.streams.partitioned:with_folders"  # so does this
 ROWS = "rows"
 """The format of chunks whose records were decoded already."""
 HINT_OF_TABLES = "dial-pairs reads tables: chat logs, and with --kind texts two texts a row"
@@ -222,7 +223,8 @@ def chunks_of(
             chunks = _Cutter(name, kind, border, policy).chunks(read)
         yield from _unfailed(chunks) if kind == "jsonl" else chunks
     else:
-        yield from _batches(load(FORMATS[kind].reader)(stream, path), name)
+        batches = load(FORMATS[kind].reader)(stream, path)
+        yield from _batches(load(WITH_FOLDERS)(batches, path), name)
 
 
 def _unfailed(chunks: Iterator[Chunk]) -> Iterator[Chunk]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 TO_UTF8 = "`iconv -f cp1252 -t utf-8` makes UTF-8 of what Windows or Excel wrote"
 FROM_UTF16 = "`iconv -f utf-16 -t utf-8` makes UTF-8 of it"
 OTHERWISE = {
@@ -19,8 +21,10 @@ UNTAR = "unpack it first: `tar -xf`"
 TRAILING = "content after document"
 """What orjson says of a second record on a line."""
 SEVERAL = "a record a line is expected: `jq -c .` writes several on a line so"
+NOT_A_NUMBER = re.compile(rb"[:,\[]\s*(?:NaN|-?Infinity)\b")
+WITHOUT_NAN = "NaN and Infinity are no JSON; `jq -c .` makes null of NaN, and numbers of Infinity"
 NO_OBJECT = "expected a JSON object"
-NUL, NO_UTF8 = "NUL", "invalid UTF-8"
+NUL, NO_UTF8, NOT_JSON = "NUL", "invalid UTF-8", "not JSON"
 OF_TURNS = "`jq -c '{turns: .}'` makes a dialogue of each list of turns"
 OF_LISTS = "`jq -c '.[] | {turns: .}'` makes a dialogue of each list of turns in a list"
 OF_TEXTS = f"{OF_TURNS}; `jq -r '.[]'` makes lines of a list of texts, for --from text"
@@ -48,6 +52,8 @@ def hint_on(line: bytes, number: int, why: str, maker: str | None = None) -> str
     """
     if TRAILING in why and line.lstrip().startswith(b"{"):
         return SEVERAL
+    if why.startswith(NOT_JSON) and NOT_A_NUMBER.search(line):
+        return WITHOUT_NAN
     if number == 1:
         if other := of_other_kind(line):
             return other
@@ -77,4 +83,4 @@ def why_not_json(line: bytes, error: Exception) -> str:
         line.decode("utf-8")
     except UnicodeDecodeError as bad:
         return f"{NO_UTF8} at byte {bad.start + 1}"
-    return f"not JSON: {str(error).split(': line')[0]}"
+    return f"{NOT_JSON}: {str(error).split(': line')[0]}"

@@ -279,6 +279,12 @@ def test_a_value_is_replaced_in_all_turns_of_a_dialogue(run):
     assert {r["turns"][0]["speaker"] for r in made} == {"user"} and len(made) > 4
 
 
+def test_offsets_that_pandas_made_floats_are_whole_numbers(run):
+    slot = {"start": 4.0, "end": 8.0, "label": "city"}
+    done = run(data=[{"text": "fly rome", "slots": [slot]}])
+    assert rows(done.stdout)[0]["slots"] == [{"start": 4, "end": 8, "label": "city"}]
+
+
 @pytest.mark.parametrize(
     "turns",
     [

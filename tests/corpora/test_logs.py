@@ -366,6 +366,9 @@ def test_bytes_that_are_not_utf8_are_never_guessed(tmp_path: Path, scripts: Path
     )
     (tmp_path / "log.csv").write_bytes(delimited(LOG).encode("utf-16")[:-1])
     assert b"invalid utf-16-le" in run(scripts, *COLUMNS, tmp_path / "log.csv", status=1).stderr
+    (tmp_path / "log.csv").write_bytes(delimited(LOG).encode("utf-16-le"))
+    said = run(scripts, *COLUMNS, tmp_path / "log.csv", status=1).stderr
+    assert b"NUL at byte 2" in said and b"--encoding utf-16-le" in said
 
 
 @pytest.mark.parametrize(
@@ -376,6 +379,8 @@ def test_bytes_that_are_not_utf8_are_never_guessed(tmp_path: Path, scripts: Path
         ('1,a,1\n1,"never\ncloses,2\n1,b,3\n', "log.csv:3: a quote in this row never closes"),
         ('1,a,1\n1,"cut he', "log.csv:3: a quote in this row never closes"),
         ('1,a,1\n1,"' + "\n" * 300_000, "log.csv:3: a quote that never closes (262,145 lines on)"),
+        ('1,a,1\n1,"say \\"no\\" twice",1\n', "log.csv:3: text after the quote that ends a field"),
+        ('1,"open,1\n1,"b",2\n1,c,3\n', "log.csv:2: text after the quote that ends a field"),
         ("1,a\rb,1\n", "log.csv:2: a carriage return within a field without quotes"),
     ],
 )
@@ -391,6 +396,15 @@ def test_lines_are_counted_on_after_one_that_was_skipped(tmp_path: Path, scripts
     done = run(scripts, "--on-error", f"quarantine={tmp_path}/bad", tmp_path / "log.csv", status=3)
     assert [orjson.loads(line)["line"] for line in (tmp_path / "bad").open()] == [3, 4]
     assert orjson.loads(done.stdout)["response"] == "d"
+
+
+def test_a_row_whose_quotes_are_not_doubled_is_put_aside_whole(tmp_path: Path, scripts: Path):
+    odd = '1,"over\ntwo \\"lines\\""\n'
+    (tmp_path / "log.csv").write_text(f'dialogue_id,text\n1,a\n{odd}1,"b ""c"" \\"\n')
+    done = run(scripts, "--on-error", f"quarantine={tmp_path}/bad", tmp_path / "log.csv", status=3)
+    put_aside = orjson.loads((tmp_path / "bad").read_bytes())
+    assert (put_aside["line"], put_aside["raw"]) == (3, odd)
+    assert orjson.loads(done.stdout)["response"] == 'b "c" \\'
 
 
 # Times and sessions

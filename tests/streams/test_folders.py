@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from at_work import ended
+from orjson import loads
 
 from dialtools.errors import DataError
 from dialtools.streams.parts import unfolded
@@ -65,6 +66,28 @@ def test_a_folder_of_a_tables_parts_is_read_part_after_part(
 
     for command in ("dial-pairs", "dial-freq"):
         assert out(command, folder) == out(command, tmp_path / "whole.parquet")
+
+
+def test_what_the_folders_of_a_partitioned_table_say_is_a_column_of_it(
+    scripts: Path, tmp_path: Path
+):
+    folder = tmp_path / "a=b/table"
+    null = "__HIVE_DEFAULT_PARTITION__"
+    for row, split, at in (("d1", "test", "S%C3%A3o%2FX"), ("d2", "train", null)):
+        part = folder / f"split={split}/at={at}/part-0.parquet"
+        part.parent.mkdir(parents=True)
+        parquet(part, pa.table({"id": [row], "turns": [["hello", "hi"]]}))
+    own = folder / "split=train/at=x/part-1.parquet"
+    own.parent.mkdir()
+    parquet(own, pa.table({"id": ["d3"], "split": ["dev"], "turns": [["hello", "hi"]]}))
+
+    read = ended(scripts / "dial-pairs", "--kind", "dialogue", folder).stdout.splitlines()
+    facts = [(row["id"], row["split"], row.get("at"), "a" in row) for row in map(loads, read)]
+    assert facts == [
+        ("d1", "test", "São/X", False),
+        ("d2", "train", None, False),
+        ("d3", "dev", "x", False),
+    ]
 
 
 def test_of_a_folder_of_ones_own_each_file_is_read_by_its_kind(scripts: Path, tmp_path: Path):

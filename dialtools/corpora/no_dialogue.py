@@ -1,0 +1,121 @@
+"""What may be done about a record that is no dialogue, by its fields and their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from dialtools.corpora.dialogues import NO_TURNS, RESPONSE, SPEAKER_KEYS, key_of_turns
+from dialtools.corpora.fields import ANSWERED, ASKED, LABELS, TEXT_KEYS, TURN_TEXTS
+from dialtools.corpora.likely import flags
+from dialtools.corpora.options import LogOptions
+from dialtools.shown import listed
+from dialtools.streams.hints import OF_TURNS
+
+HINT_OF_UTTERANCES = "--kind self makes pairs of utterances{}; {}"
+OF_ONE_LABEL = ", --kind same-label of those of one label"
+HINT_OF_ROWS = "{} reads a turn a row"
+HINT_OF_TEXTS = (
+    "two texts are no dialogue: --kind texts pairs them, --kind utterance writes them as they are"
+)
+HINT_OF_PAIRS = "these are pairs already, which dial-train reads"
+HINT_OF_ALL = "{0} is a list of records: `jq -c '.{0}[]'` writes each on a line of its own"
+HINT_BY_NAME = (
+    "each name has a dialogue: `jq -c '{0}to_entries[] | {{id: .key}} + {1}'` writes each on a line"
+)
+HINT_OF_TURNS = "{0} may be its turns: `jq -c '.turns = .{0}'` calls them so"
+HINT_OF_LINES = (
+    "{0} is lines of who speaks: `jq -r '.{0} + \"\\n\"'` makes plain text of them, which "
+    "--from text --speaker-prefix reads"
+)
+SPOKEN_LINES = re.compile(r"[^\n:：]{1,40}(?:: |：)[^\n]*\n[^\n:：]{1,40}(?:: |：)")
+"""Two lines that begin with a name."""
+HINT_OF_NAMES = (
+    "there are {}; --dialogue-column and --text-column name those of a turn a row, --from names a "
+    "published corpus (`dialtools formats`); a list of turns is called turns"
+)
+
+
+def hint_on_record(names: Collection[str], error: str, record: Mapping[str, Any]) -> str | None:
+    """Return what may be done about a record of these fields that is no dialogue.
+
+    Args:
+        error: what is wrong with it.
+    """
+    hint = _hint_of_wrapper(record)
+    if hint is None and error == NO_TURNS:
+        hint = _hint_of_values(record)
+    return hint or _hint_of_names(names, error, record)
+
+
+def is_utterance(names: Collection[str]) -> bool:
+    """Tell whether a record of these fields is a text, not a dialogue."""
+    return any(key in names for key in TEXT_KEYS) and not key_of_turns(names)
+
+
+def _hint_of_wrapper(record: Mapping[str, Any]) -> str | None:
+    """Return what takes out the dialogues that a record holds: in a list, or each by its name."""
+    for key, value in {"": record, **record}.items():
+        if key and not key.isidentifier():
+            continue
+        if isinstance(value, list) and value and _has_turns(value[0]):
+            return HINT_OF_ALL.format(key)
+        within = f".{key} | " if key else ""
+        parts = list(value.values()) if isinstance(value, Mapping) else []
+        if parts and all(map(_has_turns, parts)):
+            return HINT_BY_NAME.format(within, ".value")
+        if key and parts and all(map(_are_turns, parts)) and not _has_turns(value):
+            return HINT_BY_NAME.format(within, "{turns: .value}")
+    return None
+
+
+def _has_turns(value: Any) -> bool:
+    return isinstance(value, dict) and key_of_turns(value) is not None
+
+
+def _are_turns(value: Any) -> bool:
+    first = value[0] if isinstance(value, list) and value else None
+    said = [first.get(name) for name in TURN_TEXTS] if isinstance(first, dict) else []
+    return any(isinstance(text, str | list) for text in said)  # a text, or parts of one
+
+
+def _hint_of_values(record: Mapping[str, Any]) -> str | None:
+    """Return what calls a record's turns of another name so, or makes turns of its lines."""
+    for key, value in record.items():
+        if not key.isidentifier():
+            continue
+        if _are_turns(value):
+            return HINT_OF_TURNS.format(key)
+        if isinstance(value, str) and SPOKEN_LINES.match(value):
+            return HINT_OF_LINES.format(key)
+    return None
+
+
+def _hint_of_names(names: Collection[str], error: str, record: Mapping[str, Any]) -> str | None:
+    """Return what its fields say of a record, and which flags may read it."""
+    if all(any(key in names for key in keys) for keys in (ASKED, ANSWERED)):
+        return HINT_OF_TEXTS
+    likely = flags(names, LogOptions())
+    as_rows = HINT_OF_ROWS.format(likely or "--dialogue-column NAME")
+    if is_utterance(names):
+        there = "" if likely else f": there are {listed(names)}"
+        if not likely and any(key in names for key in SPEAKER_KEYS):
+            there += f"; {OF_TURNS}"
+        labelled = OF_ONE_LABEL if any(key in names for key in LABELS) else ""
+        return HINT_OF_UTTERANCES.format(labelled, as_rows) + there
+    if {"context", RESPONSE} <= set(names):
+        return HINT_OF_PAIRS
+    if error != NO_TURNS:
+        return None
+    if likely:
+        return as_rows
+    texts = (key for key in record if key.isidentifier() and _are_texts(record[key]))
+    called = HINT_OF_NAMES.format(listed(names) or "no fields")
+    return next(map(HINT_OF_TURNS.format, texts), called)
+
+
+def _are_texts(value: Any) -> bool:
+    """Tell whether a value is a list of texts, the first of them more than a word."""
+    several = isinstance(value, list) and len(value) > 1
+    return several and all(isinstance(part, str) for part in value) and " " in value[0]
