@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from at_work import ended
 
+from dialtools.cli import _man
+
 ROOT = Path(__file__).parents[1]
 HEAVY = (
     "torch",
@@ -30,6 +32,13 @@ def test_a_command_loads_nothing_heavy_before_it_works(command: str):
     code = f"import sys, dialtools.cli.{command}; print([m for m in {HEAVY!r} if m in sys.modules])"
     said = ended(sys.executable, "-c", code, text=True)
     assert said.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("command", _man.COMMANDS)
+def test_a_command_is_run_by_the_name_of_its_module_as_by_its_own(command: str):
+    line = [sys.executable, "-m", f"dialtools.cli.{command.removeprefix('dial-')}", "--version"]
+    said = ended(*line, env=os.environ | {"PYTHONPATH": str(ROOT)}, text=True)
+    assert said.stdout.startswith(f"{command} ")
 
 
 @pytest.mark.parametrize(

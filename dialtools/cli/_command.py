@@ -306,8 +306,20 @@ def _start(called: Command | Group, argv: Sequence[str] | None) -> NoReturn:
         from click.shell_completion import shell_complete
 
         sys.exit(shell_complete(called.click_command(), {}, called.name, variable, instruction))
-    name = called.title(arguments)
-    finish(name, lambda: called.run(arguments), debug="--debug" in arguments)
+    name = called.title(arguments) or Path(sys.argv[0]).name
+    finish(name, lambda: _documented(called).run(arguments), debug="--debug" in arguments)
+
+
+def _documented(called: Command | Group) -> Command | Group:
+    """Return a command that has its docstring, of which its name and its help are made.
+
+    Raises:
+        ConfigError: if Python was told to drop docstrings.
+    """
+    if called.name:
+        return called
+    message = "python -OO drops the docstrings that help, and transformers, are made of"
+    raise ConfigError(message, hint="PYTHONOPTIMIZE=1, which is -O, keeps them")
 
 
 def completion_variable(name: str) -> str:

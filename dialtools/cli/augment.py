@@ -78,3 +78,7 @@ def main(options: AugmentOptions, run: Run) -> None:
     for note in job.notes():
         run.warn(note)
     run.close(job.line())
+
+
+if __name__ == "__main__":
+    main()

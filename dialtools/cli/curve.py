@@ -38,7 +38,10 @@ def main(options: CurveOptions, run: Run) -> None:
     job = task.job_of(run.name, options, points, settled_precision(options))
     with run.claim(job) as work:
         if work.finished:
-            _draw(task.read_rows(options.output), options, run, overwrite=True)
+            if options.plot and Path(options.plot).is_file():
+                run.warn(f"{options.plot}: exists already, and stays as it is")
+            else:
+                _draw(task.read_rows(options.output), options, run, overwrite=False)
             return run.close(work.finished)
         if options.plot:
             refuse_existing(options.plot, overwrite=work.overwrite)

@@ -119,3 +119,7 @@ VERBS = ("pairs", "augment", "freq", "train", "embed", "eval")
 SCORES = ("compare", "curve", "finetune", "intent", "plot", "retrieve", "space", "suite")
 OTHERS = {verb: f"dial-{verb}" for verb in VERBS}
 main = Group(__doc__ or "", COMMANDS, OTHERS | {task: f"dial-eval {task}" for task in SCORES})
+
+
+if __name__ == "__main__":
+    main()

@@ -129,3 +129,7 @@ def _embed_shards(embedding: Embedding, work: Work, run: Run) -> None:
             if run.stop_requested:
                 run.warn(f"stopped after {counted(count, 'shard')}; --resume goes on")
                 run.interrupted()
+
+
+if __name__ == "__main__":
+    main()

@@ -60,3 +60,7 @@ COMMANDS = {
 }
 ELSEWHERE = ("assign", "drift", "mine", "neighbors", "search")
 main = Group(__doc__ or "", COMMANDS, {verb: f"dialtools {verb}" for verb in ELSEWHERE})
+
+
+if __name__ == "__main__":
+    main()

@@ -52,3 +52,7 @@ def main(options: FreqOptions, run: Run) -> None:
     if told := markup_line(freq.tally):
         run.warn(told)
     run.close(freq.closing_line())
+
+
+if __name__ == "__main__":
+    main()

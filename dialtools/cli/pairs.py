@@ -162,3 +162,7 @@ def main(options: PairOptions, run: Run) -> None:
         run.tell_plan({"finds": closing, "writes": outputs.plan()})
     else:
         run.close(closing)
+
+
+if __name__ == "__main__":
+    main()

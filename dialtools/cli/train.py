@@ -222,3 +222,7 @@ def _tell_time(training: Training, run: Run) -> None:
     run.warn(str(training.forecast))
     if line := instead(training.forecast, training.trainer, training.options):
         run.caution(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -39,14 +39,15 @@ def array_lines(read: Callable[[], bytes], name: str) -> Iterator[tuple[int, byt
     """
     cutter, held, first = _Cutter(name), bytearray(), 1
     while block := read():
+        begun = len(held)
         held += cutter.lines(block)
-        end = held.rfind(b"\n") + 1
-        if end:
+        ended = held.find(b"\n", begun)
+        if (len(held) if ended < 0 else ended) > bounds.most("line"):
+            raise bounds.beyond("line", "a record is longer than", where=Where(name, first))
+        if end := held.rfind(b"\n") + 1:
             yield first, bytes(held[:end])
             first = cutter.number
             del held[:end]
-        elif len(held) > bounds.most("line"):
-            raise bounds.beyond("line", "a record is longer than", where=Where(name, first))
     if cutter.depth:
         raise DataError("the array of records has no end", where=Where(name, first))
 

@@ -9,6 +9,7 @@ import io
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pickle import PickleBuffer
 from typing import Any
 
@@ -265,8 +266,12 @@ class _Cutter:
             held: what was read before, after the last border.
             first: the line at which that begins.
         """
-        rest, most = bytearray(held), bounds.most("line")
+        rest, most, of_lines = bytearray(held), bounds.most("line"), self.border is _line_end
         while block := read():
+            if of_lines and len(rest) + _first_end(block) > most:
+                block = self._pass_over(rest, chain([block], iter(read, b"")), first)
+                rest.clear()
+                first += 1
             if end := self.border(block, 0):
                 data = b"".join((rest, memoryview(block)[:end]))
                 rest = bytearray(memoryview(block)[end:])
@@ -274,9 +279,9 @@ class _Cutter:
                 searched = max(0, len(rest) - LONGEST_BORDER)
                 rest += block
                 data, rest = self._cut(rest, searched)
-            if not data and len(rest) > most:
-                data, rest = self._cut(self._pass_over(rest, read, first))
-                first += 1
+            if not of_lines and not data and len(rest) > most:
+                what = "lines without a blank one between are longer than"
+                raise bounds.beyond("line", what, where=Where(self.name, first))
             if data:
                 yield Chunk(self.name, first, self.kind, data)
                 first += _count_lines(data)
@@ -290,18 +295,17 @@ class _Cutter:
         del held[:end]
         return data, held
 
-    def _pass_over(self, begun: bytearray, read: Callable[[], bytes], number: int) -> bytearray:
-        """Reject the line that begins so, and return what was read beyond its end."""
-        of_lines = self.border is _line_end
-        what = "a line is" if of_lines else "lines without a blank one between are"
+    def _pass_over(self, begun: bytes | bytearray, blocks: Iterator[bytes], number: int) -> bytes:
+        """Reject the line that begins so; return what else is in the block in which it ends."""
         where = Where(self.name, number)
-        error = bounds.beyond("line", f"{what} longer than", where=where)
-        if self.policy.fails or not of_lines:
+        error = bounds.beyond("line", "a line is longer than", where=where)
+        if self.policy.fails:
             raise error
-        beginning, beyond = bytes(begun[: bounds.SHOWN]), bytearray()
-        while block := read():
+        beginning, beyond = bytes(begun[: bounds.SHOWN]), b""
+        for block in blocks:
+            beginning += block[: bounds.SHOWN - len(beginning)]
             if end := block.find(b"\n") + 1:
-                beyond += block[end:]
+                beyond = block[end:]
                 break
         if self.wanted():
             self.policy.reject(where, error.message, beginning, error.hint)
@@ -311,6 +315,12 @@ class _Cutter:
 def _count_lines(data: bytes) -> int:
     """Return how many lines end in some bytes, three times as fast as `count`."""
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))
+
+
+def _first_end(block: bytes) -> int:
+    """Return how many bytes are before the first line end; all, if there is none."""
+    end = block.find(b"\n")
+    return len(block) if end < 0 else end
 
 
 def _line_end(held: bytes | bytearray, start: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import resource
 import subprocess
@@ -15,7 +16,9 @@ import pytest
 
 from dialtools.errors import DataError
 from dialtools.streams import bounds
+from dialtools.streams.chunks import read_records
 from dialtools.streams.json_file import read_json
+from dialtools.streams.policy import Policy
 
 MEGABYTE = 1 << 20
 
@@ -75,6 +78,30 @@ def test_a_line_that_is_too_long_can_be_passed_over(run, tmp_path: Path, name: s
     assert code == 3 and "; 1 bad record skipped" in said
     code, said = run("dial-freq", *words)
     assert code == 3 and "4 texts, 2 distinct; 1 bad record skipped" in said
+
+
+@pytest.mark.parametrize("before", [0, 30_000, 700_000])
+@pytest.mark.parametrize(("begin", "end"), [(b"", b""), (b"[", b"]")])
+def test_a_line_is_as_long_as_its_bound_wherever_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int, begin: bytes, end: bytes
+):
+    between = b",\n" if begin else b"\n"
+
+    def taken(size: int) -> int:
+        """Return how many records are read, the middle one `size` bytes long."""
+        rows = [json.dumps({"text": "a" * (n - len('{"text": ""}'))}) for n in (before + 50, size)]
+        data = between.join(row.encode() for row in (*rows, '{"text": "b"}'))
+        (tmp_path / "x.jsonl").write_bytes(begin + data + end)
+        records = read_records([str(tmp_path / "x.jsonl")], policy=Policy("skip"))
+        return sum(1 for _ in records)
+
+    monkeypatch.setattr(bounds, "_chosen", {"line": MEGABYTE})
+    assert taken(MEGABYTE - 10) == 3
+    if begin:
+        with pytest.raises(DataError, match="a record is longer than 1MB"):
+            taken(MEGABYTE + 10)
+    else:
+        assert taken(MEGABYTE + 10) == 2
 
 
 @pytest.mark.parametrize("command", ["dial-pairs", "dial-freq"])

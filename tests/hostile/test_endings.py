@@ -312,6 +312,15 @@ def test_who_has_closed_stdout_has_the_model_and_is_told_no_path(installed, tmp_
     assert (tmp_path / "m/model.safetensors").is_file()
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_without_docstrings_a_command_says_why_it_cannot_run(installed, command):
+    without = os.environ | {"PYTHONOPTIMIZE": "2", "PYTHONDONTWRITEBYTECODE": "1"}
+    said = ended(installed / command, "--help", env=without, code=2).stderr.decode()
+    assert said.startswith(f"{command}: python -OO drops the docstrings")
+    assert "\n  PYTHONOPTIMIZE=1, which is -O, keeps them" in said
+    ended(installed / command, "--help", env=without | {"PYTHONOPTIMIZE": "1"})
+
+
 def test_a_closed_stdin_is_no_input(installed):
     done = ended("bash", "-c", f"{installed}/dial-pairs <&-", code=1)
     assert done.stderr.startswith(b"dial-pairs: <stdin>: no input")

@@ -197,6 +197,10 @@ def test_a_finished_curve_says_so_and_draws_a_picture_that_is_not_there(
     assert "c.jsonl: finished already, of the same inputs and options" in curve(*line).stderr
     assert (out.read_bytes(), picture.read_bytes()) == (scores, drawn)
 
+    picture.write_bytes(b"somebody's")
+    assert "c.svg: exists already, and stays as it is" in curve(*line).stderr
+    assert picture.read_bytes() == b"somebody's"
+
     refused = curve(*line, other, code=1).stderr
     assert "is finished, of another job: snapshots was" in refused
     assert "--overwrite makes it anew; another -o keeps it" in refused
