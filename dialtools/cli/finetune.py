@@ -95,7 +95,7 @@ def _scored(runs: Runs, options: Any) -> Scored:
         options: those of the task with those of the report (`TaskCommand`).
     """
     from dialtools.eval.identity import item_digests
-    from dialtools.eval.sanity import note_on_unlearnt
+    from dialtools.eval.sanity import note_on_alone, note_on_unlearnt
     from dialtools.eval.score import Scored
 
     items = item_digests(runs.task.columns, also=(runs.task.label_field,))
@@ -103,6 +103,7 @@ def _scored(runs: Runs, options: Any) -> Scored:
     scores = [_score(metric, items) for metric in runs.measured(dataset)]
     lost = runs.task.unlearnt
     notes = [note_on_unlearnt(lost, runs.task.tested)] if lost else []
+    notes += [note_on_alone(alone)] if (alone := runs.task.alone) else []
     return Scored(scores, metadata={}, notes=notes)
 
 

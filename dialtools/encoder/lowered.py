@@ -44,9 +44,13 @@ def _copied(tensors: Sequence[Tensor], dtypes: Iterable[torch.dtype]) -> list[Te
 
 def called(backbone: nn.Module, dtype: torch.dtype, given: dict[str, Any]) -> Any:
     """Call a backbone with copies of its weights in a precision; gradients reach the weights."""
-    names, weights = zip(*backbone.named_parameters(remove_duplicate=False), strict=True)
-    distinct = list(dict.fromkeys(weights))  # a weight may have two names
+    weights = {
+        f"{part}.{own}".removeprefix("."): weight
+        for part, module in backbone.named_modules()  # one of two names is put back once
+        for own, weight in module.named_parameters(recurse=False)
+    }
+    distinct = list(dict.fromkeys(weights.values()))  # a weight may be of two parts
     cast = dict(zip(distinct, _Cast.apply(dtype, *distinct), strict=True))
-    swapped = {name: cast[weight] for name, weight in zip(names, weights, strict=True)}
+    swapped = {name: cast[weight] for name, weight in weights.items()}
     with torch.autocast(distinct[0].device.type, enabled=False):
         return torch.func.functional_call(backbone, swapped, (), given, tie_weights=False)

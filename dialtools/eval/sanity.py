@@ -90,6 +90,11 @@ def note_on_unlearnt(classes: Mapping[str, int], rows: int) -> str:
     return f"{lost} are of classes without training rows ({listed(classes)}): they count as wrong"
 
 
+def note_on_alone(rows: int) -> str:
+    """Return what a user should know of rows of response selection in which none is picked."""
+    return f"{counted(rows, 'row')} left out: no candidate but the response"
+
+
 def notes(data: Mapping[str, Any], lost: Mapping[str, int]) -> list[str]:
     """Return what a user should know of the rows, and of classes never learnt (`unlearnt`)."""
     told = [note_on_rows(data)]

@@ -112,14 +112,15 @@ class Select(Task[SelectProtocol]):
         super().__init__(options, policy)
         self.query = options.query
         train, test = read_rows(options, self.examples, self.policy)
-        self.test_records = test
         self.labels = [("",)] * len(train)
-        self.train, self.test = (self._items(part) for part in (train, test))
+        self.train = self._items(train)
         if len(test) < options.candidates:
             raise DataError(
                 f"{counted(len(test), 'test row')}, fewer than the {options.candidates} candidates",
                 hint="--candidates N",
             )
+        self.test_records = self._asked(test)
+        self.test = self._items(self.test_records)
 
     def examples(self, record: Record) -> list[Record]:
         """Return the record, if it has a query and a response; the first tells what is a query."""
@@ -128,6 +129,29 @@ class Select(Task[SelectProtocol]):
             column_of_turns([record], name)
         self.query = query
         return [record]
+
+    def _asked(self, test: Sequence[Record]) -> Sequence[Record]:
+        """Return the test rows that are scored: with --rest drop, those of whole blocks.
+
+        Not those of a block of one response, in which there is none to pick.
+
+        Raises:
+            DataError: if no row is left.
+        """
+        import numpy as np
+
+        from dialtools.metrics.ranking import without_rivals
+
+        size = self.options.candidates
+        if self.options.rest == "drop":
+            test = test[: len(test) // size * size]
+        drops = self.options.duplicates == "drop"
+        texts_N = self._items(test).truth if drops else np.arange(len(test))
+        alone_N = without_rivals(texts_N, size)
+        if alone_N.all():
+            raise DataError("no query has a candidate but its response")
+        self.alone = int(alone_N.sum())
+        return [row for row, alone in zip(test, alone_N, strict=True) if not alone]
 
     def _items(self, records: Sequence[Record]) -> Items:
         import numpy as np
@@ -141,12 +165,6 @@ class Select(Task[SelectProtocol]):
     @property
     def longest(self) -> int:
         return max(self.options.max_length, self.options.response_max_length)
-
-    @property
-    def tested(self) -> int:
-        """How many test rows are scored: with --rest drop, those of whole blocks."""
-        n, size = len(self.test.truth), self.options.candidates
-        return n // size * size if self.options.rest == "drop" else n
 
     @property
     def groups(self) -> list[int]:
@@ -177,7 +195,7 @@ class Select(Task[SelectProtocol]):
         """Return top-1/3/5/10 and the reciprocal rank of each query, among blocks of rows."""
         from dialtools.metrics.ranking import block_ranks, selection
 
-        query_ND, response_ND = (side_ND[: len(truth)] for side_ND in outputs)
+        query_ND, response_ND = outputs
         same_N = truth if self.options.duplicates == "drop" else None
         ranks = block_ranks(query_ND, response_ND, self.options.candidates, same_N=same_N)
         return selection(ranks)

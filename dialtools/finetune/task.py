@@ -49,6 +49,7 @@ class Task(Generic[Options]):
         cut: texts that were longer than the longest sequence.
         test_records: the test rows as they were read, where they tell which items were scored.
         unlearnt: how many test rows each class has that no training row has.
+        alone: how many test rows are left out, for they have no candidate but their response.
     """
 
     name: ClassVar[str]
@@ -62,6 +63,7 @@ class Task(Generic[Options]):
     cut = 0
     test_records: Sequence[Record] = ()
     unlearnt: Mapping[str, int] = MappingProxyType({})
+    alone = 0
 
     def __init__(self, options: Options, policy: Policy | None = None) -> None:
         """Read the rows.
@@ -101,16 +103,12 @@ class Task(Generic[Options]):
 
         Rows of one dialogue do, unless the task says otherwise.
         """
-        return group_numbers([record.get("dialogue_id") for _, record in self._tested_records])
+        return group_numbers([record.get("dialogue_id") for _, record in self.test_records])
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """The fields that all tested rows have, by their names."""
-        return shared_fields(self._tested_records)
-
-    @property
-    def _tested_records(self) -> Sequence[Record]:
-        return self.test_records[: self.tested]
+        return shared_fields(self.test_records)
 
     def setting(self, shots: int) -> str:
         """Return what a score record says of the setting."""

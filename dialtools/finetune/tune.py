@@ -113,7 +113,7 @@ class Tuner:
 
         outputs = self._outputs(head, self.test)
         return Result(
-            figures=self.task.figures(outputs, self.test.truth[: self.task.tested]),
+            figures=self.task.figures(outputs, self.test.truth),
             each=self._each(outputs),
             validation=course.best,
             chosen=course.chosen,
@@ -128,7 +128,7 @@ class Tuner:
         return head.to(self.device)
 
     def _each(self, outputs: Sequence[np.ndarray]) -> dict[str, list[float]]:
-        shares = self.task.each(outputs, self.test.truth[: self.task.tested])
+        shares = self.task.each(outputs, self.test.truth)
         return {
             metric: np.round(values.astype(np.float64), DIGITS).tolist()
             for metric, values in shares.items()

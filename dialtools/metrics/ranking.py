@@ -81,6 +81,17 @@ def block_ranks(
     return np.concatenate(parts) if parts else np.zeros((0, 2), np.int64)
 
 
+def without_rivals(text_N: np.ndarray, block: int) -> np.ndarray:
+    """Return (N,) bool: whether all responses of a row's block are one, so that none is picked.
+
+    Args:
+        text_N: an integer for each distinct response.
+    """
+    starts = np.arange(0, len(text_N), block)
+    alike = np.minimum.reduceat(text_N, starts) == np.maximum.reduceat(text_N, starts)
+    return np.repeat(alike, block)[: len(text_N)]
+
+
 def average_precision(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndarray) -> np.ndarray:
     """Return (Q,) average precision over ragged lists, equal scores in random order.
 

@@ -13,14 +13,16 @@ class HeadEntry(Entry):
 
     Attributes:
         per_window: pairs of each window size have a head of their own, of this kind.
+        own_width: its vectors have a width of their own, whatever the encoder's.
     """
 
     per_window: bool = False
+    own_width: bool = False
 
 
 _HEADS = "dialtools.train.heads"
 HEADS = {
-    "mlp": HeadEntry(f"{_HEADS}:mlp", "two layers to 128 dimensions (DSE)"),
+    "mlp": HeadEntry(f"{_HEADS}:mlp", "two layers to 128 dimensions (DSE)", own_width=True),
     "tanh": HeadEntry(f"{_HEADS}:tanh", "a layer and tanh (SimCSE)"),
     "linear": HeadEntry(f"{_HEADS}:linear", "a layer (WMDC, one for all windows)"),
     "window-linear": HeadEntry(

@@ -22,7 +22,7 @@ from dialtools.train.objectives.with_teacher import WithTeacher
 from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import build_trainer, cut_note
 from dialtools.train.saved import in_words
-from dialtools.train.validate import BLOCK, drawn, validation_scores, validations_left
+from dialtools.train.validate import BLOCK, asked, validation_scores, validations_left
 from dialtools.values import EPOCH
 
 MICRO_BATCHES = 4
@@ -76,7 +76,7 @@ def measured(
             break
     if validation:
         store, pairs = validation
-        pairs = drawn(pairs)
+        pairs = asked(store, pairs)
         began = time.monotonic()
         validation_scores(trainer, store, pairs[:BLOCK])
         scale = len(pairs) / len(pairs[:BLOCK])

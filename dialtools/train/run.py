@@ -40,7 +40,7 @@ from dialtools.train.prepare import build_trainer, cut_note
 from dialtools.train.ranks import ALONE, Ranks
 from dialtools.train.validate import (
     Validation,
-    drawn,
+    asked,
     rank_of,
     validation_scores,
     validations_left,
@@ -295,7 +295,7 @@ def begin(
     validation = None
     if material.validation:
         store, pairs = material.validation
-        validation = Validation(store, drawn(pairs))
+        validation = Validation(store, asked(store, pairs))
     training = Training(
         work=work,
         trainer=build_trainer(

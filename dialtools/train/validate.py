@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dialtools.encoder.encode import encode
-from dialtools.metrics.ranking import block_ranks, top_k
+from dialtools.errors import DataError
+from dialtools.metrics.ranking import block_ranks, top_k, without_rivals
 from dialtools.metrics.space import pair_alignment, uniformity, unit
 from dialtools.streams.tally import counted
 from dialtools.train.data.collate import Joining, contexts, responses
@@ -36,6 +37,19 @@ def drawn(pairs: np.ndarray) -> np.ndarray:
     pairs = pairs[epoch_order(len(pairs), seed=0, epoch=0, stream=0)][:MOST]
     block = min(BLOCK, len(pairs))
     return pairs[: len(pairs) // block * block]
+
+
+def asked(store: Store, pairs: np.ndarray) -> np.ndarray:
+    """Return the drawn pairs without those whose block has no other response to pick.
+
+    Raises:
+        DataError: if no pair is left.
+    """
+    pairs = drawn(pairs)
+    pairs = pairs[~without_rivals(store.response[pairs], BLOCK)]
+    if not len(pairs):
+        raise DataError("all validation pairs have one response: there is nothing to select")
+    return pairs
 
 
 def validation_scores(trainer: Trainer, store: Store, pairs: np.ndarray) -> dict[str, float]:

@@ -87,3 +87,13 @@ def test_a_weight_of_two_names_gets_the_gradients_of_both():
     tied.zero_grad()
     tied(x).sum().backward()
     torch.testing.assert_close(found, tied.first.weight.grad)
+
+
+def test_a_part_of_two_names_has_its_own_weights_again_after_a_step():
+    """A T5 encoder's table is one part under two names once it has new tokens."""
+    table = nn.Embedding(20, 8)
+    backbone = nn.ModuleDict({"shared": table, "encoder": nn.ModuleDict({"tokens": table})})
+    backbone.forward = lambda ids: table(ids)  # type: ignore[method-assign]
+    weight = table.weight
+    lowered.called(backbone, torch.bfloat16, {"ids": torch.arange(3)}).float().sum().backward()
+    assert table.weight is weight and weight.grad is not None

@@ -225,11 +225,13 @@ def test_response_selection_counts_blocks_duplicates_and_the_rest_as_told(pair_f
         (6, "drop", "drop", 5 / 6),
         (6, "count", "drop", 4 / 6),
         (5, "drop", "drop", 4 / 5),
-        (5, "drop", "keep", 5 / 6),
+        (5, "drop", "keep", 4 / 5),  # one row alone is no block
+        (4, "drop", "keep", 5 / 6),
     ):
         asked = {"candidates": size, "duplicates": duplicates, "rest": rest}
         task = Select(SelectProtocol(inputs=(str(pair_file),), model=("m",), **asked))
-        figures = task.figures([query, response], task.test.truth[: task.tested])
+        sides = [query[: task.tested], response[: task.tested]]
+        figures = task.figures(sides, task.test.truth)
         assert figures["top-1"] == pytest.approx(100 * right)
         assert task.quality(figures) == pytest.approx(
             sum(figures[f"top-{k}"] for k in (1, 3, 5, 10))
@@ -447,6 +449,21 @@ def test_response_selection_runs_over_models_and_reports_by_model(
     line = [scripts / "dial-eval", "compare", "--to", "jsonl", tmp_path / "scores.jsonl"]
     compared = ended(*line, text=True).stdout.splitlines()
     assert {row["p"] for row in map(json.loads, compared)} == {1}  # one model twice
+
+
+@pytest.mark.parametrize("rest", ["drop", "keep"])
+def test_a_query_that_has_only_its_response_to_pick_is_left_out_and_told(
+    finetune, model: Path, turns: Path, tmp_path: Path, rest: str
+):
+    *rows, last = scores(turns)  # of 11 test rows the last is a block by itself, if kept
+    thanked = [row | {"response": "thanks"} if 12 <= i < 17 else row for i, row in enumerate(rows)]
+    ask = ("select", "--model", model, "--shots", 4, "--candidates", 5, "--rest", rest, *FEW)
+    done = finetune(*ask, write(tmp_path / "t.jsonl", thanked))
+    alone = {"drop": 5, "keep": 6}[rest]
+    assert f"{alone} rows left out: no candidate but the response" in done.stderr
+    assert {json.loads(line)["n"] for line in done.stdout.splitlines()} == {5}
+    same = write(tmp_path / "same.jsonl", [row | {"response": "thanks"} for row in (*rows, last)])
+    assert "no query has a candidate but its response" in finetune(*ask, same, code=1).stderr
 
 
 def as_dialogues(turns: Path) -> Records:

@@ -13,12 +13,12 @@ import torch
 from train_parts import contrast_options, letters_encoder, setting, stored, trainer
 
 from dialtools.encoder.budget import ACTIVATION_BYTES
-from dialtools.errors import ModelError
+from dialtools.errors import DataError, ModelError
 from dialtools.train import checkpoint
 from dialtools.train.loop import NotFinite, Trainer, planned_steps
 from dialtools.train.objectives.contrast import Contrast
 from dialtools.train.run import Training
-from dialtools.train.validate import Validation, drawn, validation_scores
+from dialtools.train.validate import Validation, asked, drawn, validation_scores
 
 ROWS = [
     {"context": [f"{a} {b}"], "response": f"{b} {a} {a}", "dialogue_id": f"{a}{b}", "turn": 1}
@@ -189,6 +189,17 @@ def test_validation_picks_the_response_of_a_context_among_a_hundred(fresh, monke
     assert figures["top-1"] == pytest.approx(chance), "as many ties, as small a share of a hit"
     figures = scored(fresh(), monkeypatch, right, alike, texts=np.maximum(texts, 1))
     assert figures["top-1"] == pytest.approx(99 + 1 / 99), "a copy of the response is no rival"
+
+
+def test_a_validation_pair_that_has_only_its_response_to_pick_does_not_serve():
+    texts = np.arange(300)
+    thanked = drawn(texts)[100:200]
+    texts[thanked] = 7
+    store = SimpleNamespace(response=texts)
+    expected = np.delete(drawn(np.arange(300)), slice(100, 200))
+    assert asked(store, np.arange(300)).tolist() == expected.tolist()
+    with pytest.raises(DataError, match="all validation pairs have one response"):
+        asked(store, thanked[:2])
 
 
 def uniformity(rows: int, distinct: int) -> float:

@@ -208,6 +208,10 @@ def test_what_makes_no_sense_is_said(train: Train, records: list[dict], tmp_path
         ).stderr
     )
     assert (
+        b"the encoder's width, which --head mlp has not"
+        in train(*shlex.split("--method tadse --align --head mlp"), *run, code=2).stderr
+    )
+    assert (
         b"--loss belongs to"
         in train("--method", "tadse", "--loss", "nt-xent", *run, stdin=lines, code=2).stderr
     )

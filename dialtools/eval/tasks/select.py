@@ -11,9 +11,10 @@ from dialtools.corpora.fields import as_text
 from dialtools.errors import DataError
 from dialtools.eval.identity import about
 from dialtools.eval.options.select import SelectOptions
+from dialtools.eval.sanity import note_on_alone
 from dialtools.eval.score import Score, Scored, of_queries
 from dialtools.metrics.nearest import exact_scores, first_equal
-from dialtools.metrics.ranking import block_ranks, ranks, selection
+from dialtools.metrics.ranking import block_ranks, ranks, selection, without_rivals
 from dialtools.metrics.space import unit
 from dialtools.streams.tally import counted
 from dialtools.streams.vector_files import check_one_space, read_embeddings
@@ -38,7 +39,7 @@ def evaluate(options: SelectOptions) -> Scored:
     rows = np.flatnonzero(_asked(ranks_Q2))  # the incomplete last block asks nothing
     facts = about("select", source, setting, options, rows=rows, also=(options.text,))
     alone = len(ranks_Q2) - len(rows)
-    notes = [f"{counted(alone, 'row')} left out: no candidate but the response"] if alone else []
+    notes = [note_on_alone(alone)] if alone else []
     if not options.pool and options.sampling == "random":
         notes += _note_on_few(source, options)
     return Scored(scores(ranks_Q2, options, **facts), source.metadata, notes)
@@ -88,9 +89,7 @@ def among_rows(source: Embeddings, options: SelectOptions) -> np.ndarray:
         return _among_drawn(query_ND, response_ND, text_N, options)
     whole = len(source) // options.candidates * options.candidates
     ranks_N2 = block_ranks(query_ND[:whole], response_ND[:whole], options.candidates, same_N=text_N)
-    text_BC = text_N[:whole].reshape(-1, options.candidates)
-    alone_B = (text_BC == text_BC[:, :1]).all(1)
-    ranks_N2[np.repeat(alone_B, options.candidates)] = ALONE
+    ranks_N2[without_rivals(text_N[:whole], options.candidates)] = ALONE
     return ranks_N2
 
 

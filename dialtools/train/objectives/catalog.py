@@ -302,6 +302,11 @@ class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, Mat
                 "--utterance-weight, --template-weight and --pair-weight must be 0 or more, "
                 "and one above it"
             )
+        if self.align and HEADS[self.head].own_width:
+            raise ConfigError(
+                f"--align keeps a layer of the encoder's width, which --head {self.head} has not",
+                hint="--head tanh, linear or none",
+            )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
