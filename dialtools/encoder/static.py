@@ -8,11 +8,9 @@ batch, D dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -96,17 +94,6 @@ class StaticEncoder(Encoder):
         if self.backbone.earlier is None:
             self.backbone.earlier = _embedding(self.backbone.embedding.weight.detach().clone())
             self._set_special()
-
-    def subtract_mean(self, count: Callable[[int], np.ndarray]) -> None:
-        """Take off each table the mean of its vectors, and so off a text's vector.
-
-        Args:
-            count: returns (V,) how often each of V tokens occurs.
-        """
-        for table in filter(None, (self.backbone.embedding, self.backbone.earlier)):
-            vectors_VD = table.weight.data
-            counts_V = torch.from_numpy(count(len(vectors_VD))).to(vectors_VD)
-            vectors_VD -= counts_V @ vectors_VD / counts_V.sum().clamp(min=1)
 
     @property
     def positions(self) -> int:

@@ -57,7 +57,7 @@ class Parent:
         inner = next(iter(read_modules(folder / "modules.json").values()), "")
         stated = read_stated(folder)
         if stated.center:
-            hint = "merge models as they were before, then center what comes out"
+            hint = "merge models as they were before (dial-train --no-center)"
             raise ModelError("has a centre, which is not its weights'", where=name, hint=hint)
         return cls(own_name(name), folder, inner, Tensors(folder / inner), stated)
 

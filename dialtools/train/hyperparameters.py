@@ -117,7 +117,8 @@ class Hyperparameters:
         group=UPDATES,
         default=False,
         goes_with=("encoder", (STATIC,)),
-        help="save the vectors of a static encoder less their mean over the texts learnt from",
+        help="take off a static encoder's vectors their mean over the texts learnt from, as "
+        "dialtools center does (model2vec leaves it on)",
     )
 
 

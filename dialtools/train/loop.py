@@ -18,7 +18,6 @@ from dialtools.encoder.budget import activation_bytes
 from dialtools.encoder.device import DTYPES, autocast
 from dialtools.encoder.encode import on_its_way
 from dialtools.encoder.randomness import seeded
-from dialtools.encoder.static import StaticEncoder
 from dialtools.errors import ModelError
 from dialtools.train import gradcache, optimiser
 from dialtools.train.draws import mixed_seed
@@ -99,23 +98,12 @@ class Trainer:
         modules = (self.encoder, objective)
         self.parameters = [p for module in modules for p in module.parameters() if p.requires_grad]
         learner = nn.ModuleDict({"encoder": self.encoder, "head": objective})  # a head may be kept
-        self.saved = Saved(
-            learner,
-            decay=values.ema,
-            share=values.merge_with_start,
-            finish=self._center if values.center else None,
-        )
+        self.saved = Saved(learner, decay=values.ema, share=values.merge_with_start)
         self.step = 0
 
     @property
     def setting(self) -> Setting[Any]:
         return self.objective.setting
-
-    def _center(self) -> None:
-        """Take off the mean of what was learnt; the start stays as it is."""
-        if self.step:
-            assert isinstance(self.encoder, StaticEncoder)
-            self.encoder.subtract_mean(self.setting.store.token_counts)
 
     def agree(self) -> None:
         """Cut batches as the process that leads does: its GPU may have another memory."""

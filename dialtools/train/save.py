@@ -12,6 +12,7 @@ from dialtools.streams.atomic import atomic_directory, link_or_copy
 from dialtools.streams.resume import Work
 from dialtools.train import steplog
 from dialtools.train.card import trained_card
+from dialtools.train.center import take_center
 from dialtools.train.loop import Trainer
 from dialtools.train.options import TrainOptions
 
@@ -36,6 +37,7 @@ def write_model(
         figures: of the step whose weights these are, by name; `step` where it is not the last.
         validation: scores before and after (`Validation.facts`), at the end of a run.
     """
+    take_center(trainer)
     final = {name: figures[name] for name in FIGURES if name in figures}
     kept = figures.get("step", trainer.step)
     if kept != trainer.step:

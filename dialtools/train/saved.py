@@ -1,13 +1,12 @@
 """What a run saves of the weights it has learnt: the last, an average, a part of the way to them.
 
 The average is of the weights after each step; merging goes from the start to the average, or to the
-last weights without one; of a static encoder the mean is taken off at last. The optimiser goes on
-from the last weights whatever is saved.
+last weights without one. The optimiser goes on from the last weights whatever is saved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 import torch
@@ -29,23 +28,15 @@ class Saved:
     Args:
         decay: share of the average that a step keeps; 0 takes no average.
         share: of the way from the start, above 0; 1 goes all of it.
-        finish: called at last, to change the weights that are saved.
 
     Attributes:
         average: of the weights by name; empty without one.
     """
 
-    def __init__(
-        self,
-        learner: nn.Module,
-        *,
-        decay: float,
-        share: float,
-        finish: Callable[[], None] | None = None,
-    ) -> None:
+    def __init__(self, learner: nn.Module, *, decay: float, share: float) -> None:
         learns = {name: p for name, p in learner.named_parameters() if p.requires_grad}
-        self.decay, self.share, self.finish = decay, share, finish
-        self._parameters = learns if decay or share < 1 or finish else {}
+        self.decay, self.share = decay, share
+        self._parameters = learns if decay or share < 1 else {}
         self._start = _copies(learns) if share < 1 else {}
         self.average = _copies(learns) if decay else {}
 
@@ -72,8 +63,6 @@ class Saved:
         try:
             for name, parameter in self._parameters.items():
                 parameter.data = self._weight(name, self.average.get(name, parameter.data))
-            if self.finish:
-                self.finish()
             yield
         finally:
             for name, data in last.items():
@@ -99,5 +88,5 @@ def in_words(values: Hyperparameters) -> str:
     if values.merge_with_start < 1:
         parts.append(f"{values.merge_with_start:g} of the way from the start")
     if values.center:
-        parts.append("less their mean over the texts")
+        parts.append("vectors less their mean over the texts")
     return ", ".join(parts)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from dialtools.encoder.encode import encode
 from dialtools.errors import DataError
 from dialtools.metrics.ranking import block_ranks, top_k, without_rivals
-from dialtools.metrics.space import pair_alignment, uniformity, unit
+from dialtools.metrics.space import pair_alignment, uniformity
 from dialtools.streams.tally import counted
-from dialtools.train.data.collate import Joining, contexts, responses
+from dialtools.train.center import take_center, vectors
+from dialtools.train.data.collate import contexts, responses
 from dialtools.train.data.sampler import epoch_order
 from dialtools.train.data.store import Store
 from dialtools.train.loop import Trainer
@@ -25,7 +25,6 @@ SPACE = {"alignment": "validation_alignment", "uniformity": "validation_uniformi
 """What is measured of the space, and its name in the log: a batch has figures of these names."""
 TOLD = {"top-1": " %", "top-10": " %", **dict.fromkeys(SPACE.values(), "")}
 """The scores that the user is told, and their units."""
-Side = Callable[[Store, np.ndarray, Joining], list[np.ndarray]]
 
 
 def drawn(pairs: np.ndarray) -> np.ndarray:
@@ -59,8 +58,9 @@ def validation_scores(trainer: Trainer, store: Store, pairs: np.ndarray) -> dict
     those of a block, of which other copies of it do not count; alignment and uniformity are of unit
     vectors, of contexts and responses.
     """
-    anchor_ND = _vectors(trainer, contexts, store, pairs)
-    positive_ND = _vectors(trainer, responses, store, pairs)
+    take_center(trainer)
+    anchor_ND = vectors(trainer, contexts, store, pairs)
+    positive_ND = vectors(trainer, responses, store, pairs)
     ranks = block_ranks(anchor_ND, positive_ND, BLOCK, same_N=store.response[pairs])
     return {
         **{f"top-{k}": 100 * float(top_k(ranks, k).mean()) for k in TOP},
@@ -118,11 +118,3 @@ def told_score(value: float) -> str:
 def validations_left(step: int, total: int, every: int) -> int:
     """Return how often a run validates after a step: at every N-th, and at the last."""
     return total // every - step // every + (total % every > 0) if step < total else 0
-
-
-def _vectors(trainer: Trainer, side: Side, store: Store, pairs: np.ndarray) -> np.ndarray:
-    """Return (P, D) unit vectors of a side of the pairs."""
-    setting = trainer.setting
-    sequences = side(store, pairs, setting.joining)
-    tokens, precision = setting.max_tokens, trainer.precision
-    return unit(encode(trainer.encoder, sequences, batch_tokens=tokens, precision=precision))

@@ -13,8 +13,6 @@ import torch
 from at_work import broken_off, logged
 from oracles.slow_tokens import assemble
 from pair_corpus import Train, as_lines, pair_records, weights
-from safetensors.numpy import load_file
-from tokenizers import Tokenizer
 from train_parts import recipe_options
 
 from dialtools.encoder.loading import load_encoder
@@ -246,31 +244,34 @@ def test_a_batch_of_sequences_is_what_assembling_each_gives(
         np.testing.assert_array_equal(ours, expected)
 
 
-def test_its_vectors_are_saved_less_their_mean_over_the_tokens_of_the_distinct_texts(
+def test_what_it_saves_has_the_mean_of_its_unit_vectors_of_the_responses_as_its_centre(
     train: Train, tmp_path: Path
 ):
+    from sentence_transformers import SentenceTransformer
+
     rows = pair_records(40, windows=[1, 2])
     short = (*STATIC, "--batch-size", "32", "--max-steps", "5")
     for name, flags in {"whole": ("--no-center",), "centred": ()}.items():
         train(*short, *flags, "-o", tmp_path / name, stdin=as_lines(rows), small=False)
-    texts = {text for row in rows for text in (*row["context"], row["response"])}
-    tokenizer = Tokenizer.from_file(str(tmp_path / "whole" / "tokenizer.json"))
-    ids = [i for text in texts for i in tokenizer.encode(text, add_special_tokens=False).ids]
-    whole, centred = (load_file(tmp_path / n / "model.safetensors") for n in ("whole", "centred"))
-    assert set(whole) == {"embeddings", "earlier"}
-    for name, vectors in whole.items():
-        mean = np.mean([vectors[i].astype(float) for i in ids], axis=0)
-        np.testing.assert_allclose(centred[name], vectors - mean, atol=1e-6)
+    whole, centred = (load_encoder(str(tmp_path / name)) for name in ("whole", "centred"))
+    assert weights(tmp_path / "whole") == weights(tmp_path / "centred") and whole.center is None
+    theirs = SentenceTransformer(str(tmp_path / "whole"), device="cpu")
+    unit = theirs.encode([row["response"] for row in rows], normalize_embeddings=True)
+    np.testing.assert_allclose(centred.center, unit.mean(0), atol=1e-6)
     assert "less their mean over the texts" in (tmp_path / "centred" / "README.md").read_text()
 
 
-def test_a_start_that_learns_nothing_keeps_its_mean(train: Train, trained: Path, pairs, tmp_path):
+def test_a_start_that_learns_nothing_gets_no_centre(train: Train, trained: Path, pairs, tmp_path):
     still = ("--model", trained, "--max-steps", 0, "--center", "-o", tmp_path / "still", pairs)
     train(*still, small=False)
     assert weights(tmp_path / "still") == weights(trained)
+    assert load_encoder(str(tmp_path / "still")).center is None
 
 
-def test_validation_is_of_the_vectors_that_are_saved(train: Train, trained: Path, pairs, tmp_path):
-    again = ("--model", trained, "--max-steps", 0, "--validation", pairs)
-    train(*again, "-o", tmp_path / "again", pairs, small=False)
-    assert top_1(trained)[-1] == top_1(tmp_path / "again")[0]
+def test_validation_is_of_the_vectors_that_are_saved(
+    train: Train, trained: Path, pairs: Path, tmp_path: Path
+):
+    run = (*RUN, "--validation", pairs, "--no-center", "-o", tmp_path / "whole", pairs)
+    train(*run, small=False)
+    assert top_1(trained)[0] == top_1(tmp_path / "whole")[0]
+    assert top_1(trained)[-1] != top_1(tmp_path / "whole")[-1]
