@@ -23,9 +23,11 @@ Side = Callable[[Store, np.ndarray, Joining], list[np.ndarray]]
 
 
 def take_center(trainer: Trainer) -> None:
-    """Give the encoder its centre as its weights are now; none where nothing was learnt."""
+    """Give the encoder its centre as its weights are now; before a step its start's is right."""
+    if not trainer.step:
+        return
     trainer.encoder.center = None
-    if trainer.step and trainer.values.center:
+    if trainer.values.center:
         store, pairs = trainer.setting.store, np.asarray(trainer.setting.pairs)
         some = pairs[:: -(-len(pairs) // MOST)]
         mean_D = vectors(trainer, responses, store, some).mean(0, dtype=np.float64)

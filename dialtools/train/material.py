@@ -263,7 +263,7 @@ def _left_out(options: TrainOptions, encoder: Encoder) -> Iterator[str]:
     if not name or Path(name).is_file():
         return
     kinds = has_beside(model_folder(name))
-    if "centre" in kinds and not options.center:
+    if "centre" in kinds and not options.center and options.max_steps != 0:
         yield f"{name}: trained without its centre; dialtools center gives what is learnt a new one"
     if "weights" in kinds and encoder.token_weights is None:
         yield f"{name}: trained without its weights of tokens, of which a mean alone has use"

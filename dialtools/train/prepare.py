@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dialtools.encoder.catalog import USUAL_POOLING
 from dialtools.encoder.device import choose_device, settled_device
 from dialtools.encoder.encoder import LONGEST, Encoder
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
@@ -54,12 +55,13 @@ def load_start(options: TrainOptions) -> Encoder | None:
         return None
     if Path(options.model).is_file():
         return of_words(WordVectors.load(options.model))
+    averaged = options.pooling == USUAL_POOLING and is_table(options.model)  # as it has no other
+    pooling = None if averaged else options.pooling
     encoder = load_encoder(
-        options.model, pooling=options.pooling, trust_remote_code=options.trust_remote_code
+        options.model, pooling=pooling, trust_remote_code=options.trust_remote_code
     )
     if options.encoder == TRANSFORMER and isinstance(encoder, StaticEncoder):
         raise ConfigError(f"--encoder transformer: {options.model} is a static encoder")
-    encoder.center = None  # that of vectors which will be others
     return encoder
 
 

@@ -261,11 +261,12 @@ def test_what_it_saves_has_the_mean_of_its_unit_vectors_of_the_responses_as_its_
     assert "less their mean over the texts" in (tmp_path / "centred" / "README.md").read_text()
 
 
-def test_a_start_that_learns_nothing_gets_no_centre(train: Train, trained: Path, pairs, tmp_path):
-    still = ("--model", trained, "--max-steps", 0, "--center", "-o", tmp_path / "still", pairs)
+def test_a_start_that_learns_nothing_keeps_its_centre(train: Train, trained: Path, pairs, tmp_path):
+    still = ("--model", trained, "--max-steps", 0, "-o", tmp_path / "still", pairs)
     train(*still, small=False)
     assert weights(tmp_path / "still") == weights(trained)
-    assert load_encoder(str(tmp_path / "still")).center is None
+    still, start = (load_encoder(str(model)).center for model in (tmp_path / "still", trained))
+    np.testing.assert_array_equal(still, start)
 
 
 def test_validation_is_of_the_vectors_that_are_saved(
@@ -275,3 +276,6 @@ def test_validation_is_of_the_vectors_that_are_saved(
     train(*run, small=False)
     assert top_1(trained)[0] == top_1(tmp_path / "whole")[0]
     assert top_1(trained)[-1] != top_1(tmp_path / "whole")[-1]
+    again = ("--model", trained, "--max-steps", 1, "--validation", pairs, "-o", tmp_path / "again")
+    train(*again, pairs, small=False)
+    assert top_1(tmp_path / "again")[0] == top_1(trained)[-1]
