@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dialtools.cli._grid import Grid, on_screen, show
 from dialtools.cli._run import Run
@@ -11,23 +11,16 @@ if TYPE_CHECKING:
     from dialtools.freq.job import Freq
 
 
-class Column(NamedTuple):
-    """A column of the summary: the field of the record, and how its number is written."""
-
-    field: str
-    style: str
-
-
 COLUMNS = {
-    "texts": Column("total", ","),
-    "distinct": Column("distinct", ","),
-    "distinct / texts": Column("distinct_share", ".1%"),
-    "in the top 1 %": Column("top_1_percent_share", ".1%"),
-    "Gini": Column("gini", ".3f"),
-    "entropy (bits)": Column("entropy_bits", ".2f"),
-    "Zipf slope": Column("zipf_slope", ".2f"),
+    "texts": ("total", ","),
+    "distinct": ("distinct", ","),
+    "distinct / texts": ("distinct_share", ".1%"),
+    "in the top 1 %": ("top_1_percent_share", ".1%"),
+    "Gini": ("gini", ".3f"),
+    "entropy (bits)": ("entropy_bits", ".2f"),
+    "Zipf slope": ("zipf_slope", ".2f"),
 }
-"""What stands above each column of the summary."""
+"""Columns of the summary by their heads: the field of the record, and how its number is written."""
 
 
 def report_imbalance(freq: Freq, run: Run) -> None:
@@ -62,7 +55,7 @@ def imbalance_grid(records: list[dict[str, Any]]) -> Grid:
     """Return a row for each corpus; what is not known of one stays empty."""
     rows = []
     for record in records:
-        cells = [_cell(record[column.field], column.style) for column in COLUMNS.values()]
+        cells = [_cell(record[field], style) for field, style in COLUMNS.values()]
         rows.append([record["corpus"], *cells])
     return Grid(head=["corpus", *COLUMNS], rows=rows)
 
