@@ -166,10 +166,10 @@ class Run:
 
     def claim(self, job: Job) -> Work:
         """Return the claim of the working folder of -o, for `with`; see `streams.resume`."""
-        from dialtools.streams.resume import claim
+        from dialtools.streams.resume import Work
 
         options = self.options
-        return claim(
+        return Work(
             options.output,
             job,
             resume=options.resume,

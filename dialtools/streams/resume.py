@@ -1,9 +1,9 @@
 """One way to take up a long job again: its identity, its working folder, its finished pieces.
 
-A command that can be resumed says `claim`, and asks the claim:
+A command that can be resumed claims the work, and asks it:
 
     job = Job(run.name, options, Inputs(options.inputs), facts={"weights": encoder.digest()})
-    with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
+    with Work(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
         if work.finished:
             return run.close(work.finished)              # one line, exit status 0
         for key in wanted:
@@ -132,6 +132,15 @@ class Work:
         overwrite: bool,
         tell: Callable[[str], None] = lambda line: None,
     ) -> None:
+        """Say what is to be claimed, which the block does (`with`); see the module's docstring.
+
+        Raises:
+            ConfigError: if both flags are given, or stdout is to be resumed.
+        """
+        if resume and overwrite:
+            raise ConfigError("--resume goes on, --overwrite starts over: give one")
+        if resume and output == "-":
+            raise ConfigError("--resume needs -o FILE; stdout cannot be resumed")
         self.job = job
         self.tell = tell
         self.resume = resume
@@ -396,26 +405,3 @@ class Work:
             return
         if not self.holds:
             remove(self.folder)
-
-
-def claim(
-    output: str,
-    job: Job,
-    *,
-    resume: bool,
-    overwrite: bool,
-    tell: Callable[[str], None] = lambda line: None,
-) -> Work:
-    """Return the claim of an output's working folder, for `with`; see the module's docstring.
-
-    Args:
-        tell: is given what the user should know, a line at a time.
-
-    Raises:
-        ConfigError: if both flags are given, or stdout is to be resumed.
-    """
-    if resume and overwrite:
-        raise ConfigError("--resume goes on, --overwrite starts over: give one")
-    if resume and output == "-":
-        raise ConfigError("--resume needs -o FILE; stdout cannot be resumed")
-    return Work(output, job, resume=resume, overwrite=overwrite, tell=tell)

@@ -30,7 +30,7 @@ from dialtools.streams.job_files import (
     write_beside,
 )
 from dialtools.streams.provenance import Inputs, as_metadata, digest
-from dialtools.streams.resume import Work, claim
+from dialtools.streams.resume import Work
 
 GONE = 999_999_999  # no such process
 
@@ -51,7 +51,7 @@ def work_on(output: Path, *, lr: float = 0.1, resume=False, overwrite=False, **m
     options = Options(inputs=(str(output.parent / "in.jsonl"),), lr=lr)
     tell = more.pop("tell", print)
     job = Job("dial-test", options, Inputs(options.inputs), **more)
-    return claim(str(output), job, resume=resume, overwrite=overwrite, tell=tell)
+    return Work(str(output), job, resume=resume, overwrite=overwrite, tell=tell)
 
 
 def interrupt(work: Work) -> Path:
@@ -273,7 +273,7 @@ def test_what_is_known_of_stdin_is_kept_where_no_later_run_reads_it(output: Path
     seen = {"bytes": 3, "sha256": "7"}
 
     def stdin_job(output: str) -> Work:
-        return claim(output, Job("x", Options(), Inputs(["-"])), resume=False, overwrite=True)
+        return Work(output, Job("x", Options(), Inputs(["-"])), resume=False, overwrite=True)
 
     def kept(folder: Path) -> dict[str, Any]:
         return orjson.loads((folder / "job.json").read_bytes())
