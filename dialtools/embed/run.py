@@ -275,7 +275,7 @@ class Embedding:
             _Misfit: if a part does not fit.
         """
         kind = FORMATS[self.format]
-        metadata = as_metadata(work.provenance())
+        metadata = as_metadata(work.job.provenance())
         with self._sink(metadata, overwrite=work.overwrite) as write:
             schema: pa.Schema | None = None
             for batch in map(_read_part, parts):

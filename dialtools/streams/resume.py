@@ -10,7 +10,7 @@ A command that can be resumed claims the work, and asks it:
             if key not in work.pieces:
                 work.add(key, compute(key), skipped=n)   # on the disk when `add` returns
         run.skipped = work.skipped                       # of this run and of those it goes on from
-        metadata = as_metadata(work.provenance(counts))
+        metadata = as_metadata(job.provenance(counts))
         write(options.output, work.pieces, overwrite=work.overwrite, metadata=metadata)
         work.finish()                                    # the output is written: the folder goes
 
@@ -197,9 +197,10 @@ class Work:
         try:
             self._scratch.__exit__(kind, error, trace)
         finally:
-            if self.kept and kind is not None:
+            if kind is not None and self._is_new:
                 with suppress(OSError):  # what ends the run is told, not what comes of it
-                    self._drop_if_empty()
+                    if self.folder.is_dir() and not self.holds:
+                        remove(self.folder)
             self._release()
 
     def add(self, key: str, value: Any, *, skipped: int = 0) -> None:
@@ -218,8 +219,13 @@ class Work:
 
         What an earlier run has left stays.
         """
-        if self.kept and not self.resumed and self._lock is not None:
+        if self._is_new:
             self._clear()
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether this run has made the folder."""
+        return self._lock is not None and not self.resumed
 
     @property
     def holds(self) -> bool:
@@ -243,14 +249,6 @@ class Work:
         if keep and self.kept:
             write_manifest(self.folder, self.job, overwrite=self.overwrite)
 
-    def provenance(self, counts: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return what the output needs to tell, the job among it.
-
-        Raises:
-            DataError: if an input changed while it was read.
-        """
-        return self.job.provenance(counts)
-
     def finish(self) -> None:
         """Remove the folder: the output is written, and tells its job.
 
@@ -270,7 +268,7 @@ class Work:
     def _tell_beside(self, written: Path) -> None:
         """Write OUTPUT.job.json for an output without metadata, before it gets its name."""
         if read_provenance(written) is None:
-            write_beside(self.final, written, self.provenance())
+            write_beside(self.final, written, self.job.provenance())
 
     def _changed_input(self, what: str) -> OutputError:
         hint = "--overwrite starts over with what is there now; another -o leaves this as it is"
@@ -398,10 +396,3 @@ class Work:
         for path in ours:
             if path.name != but:
                 remove(path)
-
-    def _drop_if_empty(self) -> None:
-        """Remove the folder of a failed run if this run made it, and nothing else in it."""
-        if self.resumed or self._lock is None or not self.folder.is_dir():
-            return
-        if not self.holds:
-            remove(self.folder)

@@ -837,7 +837,7 @@ def test_stdin_is_told_by_what_was_read_and_other_records_are_refused(
     run = stdin("abc")
     with claimed(run, resume=True) as work:
         assert list(run.shards(work)) == [1, 2] and run.told == []
-        (told,) = work.provenance()["inputs"]
+        (told,) = work.job.provenance()["inputs"]
         assert told["bytes"] == 3 * len('{"text":"a"}\n') and "ended" not in told
 
 

@@ -224,7 +224,7 @@ def test_a_table_tells_its_job_in_its_metadata(options, tmp_path):
     for name in ("out.parquet", "out.arrow"):
         output = tmp_path / name
         with work_on(output, options) as work:
-            table = pa.table({"a": [1]}).replace_schema_metadata(as_metadata(work.provenance()))
+            table = pa.table({"a": [1]}).replace_schema_metadata(as_metadata(work.job.provenance()))
             if name == "out.parquet":
                 pq.write_table(table, output)
             else:

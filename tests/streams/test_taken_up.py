@@ -284,8 +284,8 @@ def test_what_is_known_of_stdin_is_kept_where_no_later_run_reads_it(output: Path
         work.note_stdin(seen, keep=True)
         assert kept(work.folder)["job"]["inputs"] == [{"name": "-", **seen}]
         assert kept(work.folder)["overwrite"] is True
-        assert work.provenance({"kept": 5})["inputs"] == [{"name": "-", **seen}]
-        assert work.provenance({"kept": 5})["counts"] == {"kept": 5}
+        assert work.job.provenance({"kept": 5})["inputs"] == [{"name": "-", **seen}]
+        assert work.job.provenance({"kept": 5})["counts"] == {"kept": 5}
     with stdin_job("-") as work:
         work.note_stdin(seen, keep=True)
         assert names(work.folder) == set() and work.job.inputs.stdin == {"name": "-", **seen}
@@ -293,7 +293,7 @@ def test_what_is_known_of_stdin_is_kept_where_no_later_run_reads_it(output: Path
 
 def test_what_an_output_tells_holds_files_and_facts(output: Path):
     with work_on(output, facts={"precision": "half"}) as work:
-        told = work.provenance()
+        told = work.job.provenance()
     assert (told["precision"], told["files"], told["command"]) == ("half", {}, "dial-test")
 
 
@@ -302,7 +302,7 @@ def test_a_table_in_place_of_lines_does_not_keep_their_job_beside_it(tmp_path: P
     finish(work_on(output))
     assert beside(output).exists()
     with work_on(output, overwrite=True) as work:
-        table = pa.table({"a": [1]}).replace_schema_metadata(as_metadata(work.provenance()))
+        table = pa.table({"a": [1]}).replace_schema_metadata(as_metadata(work.job.provenance()))
         with atomic_file(output, overwrite=work.overwrite) as path:
             pq.write_table(table, path)
         work.finish()
