@@ -19,7 +19,7 @@ import orjson
 from dialtools.catalog import load
 from dialtools.errors import DataError
 from dialtools.streams import bounds, exact, nesting
-from dialtools.streams.array import array_lines, is_array
+from dialtools.streams.array import array_lines
 from dialtools.streams.blocks import Blocks
 from dialtools.streams.bytesio import BOM, display_name, open_input
 from dialtools.streams.failure import refuse_failed
@@ -180,7 +180,7 @@ def _plain_lines(path: str, format: str | None) -> str | None:
 
 def _is_array(stream: io.BufferedReader, kind: str) -> bool:
     """Tell whether an open input is a JSON array of records, which is read as lines of them."""
-    return kind == "jsonl" and is_array(stream.peek())
+    return kind == "jsonl" and stream.peek().lstrip().startswith(b"[")
 
 
 def chunks_of(
