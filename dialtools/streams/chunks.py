@@ -24,13 +24,7 @@ from dialtools.streams.blocks import Blocks
 from dialtools.streams.bytesio import BOM, display_name, open_input
 from dialtools.streams.failure import refuse_failed
 from dialtools.streams.formats import FORMATS, input_format
-from dialtools.streams.hints import (
-    JSON_AS_TEXT,
-    NO_OBJECT,
-    hint_on,
-    of_other_kind,
-    why_not_json,
-)
+from dialtools.streams.hints import JSON_AS_TEXT, NO_OBJECT, hint_on, of_other_kind, why_not_json
 from dialtools.streams.parts import unfolded
 from dialtools.streams.pipes import arrived
 from dialtools.streams.policy import Policy, Where

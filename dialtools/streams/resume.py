@@ -93,12 +93,7 @@ from dialtools.streams.job_files import (
 )
 from dialtools.streams.locks import Lock
 from dialtools.streams.provenance import read_provenance
-from dialtools.streams.scraps import (
-    WORKING,
-    clear_scraps,
-    removed_at_the_end,
-    temporary_folder,
-)
+from dialtools.streams.scraps import WORKING, clear_scraps, removed_at_the_end, temporary_folder
 from dialtools.streams.together import name_now
 
 
