@@ -54,9 +54,8 @@ def main(options: CurveOptions, run: Run) -> None:
             take_pieces(pieces, run, total=len(points), unit="snapshots", resumable=work.kept)
         rows = curve.rows(work)
         options.overwrite = work.overwrite
-        metrics = options.metrics
-        grid = Grid(["run", "step", *metrics], task.table_rows(rows, metrics), title="percent")
-        write_scores(grid, rows, run)
+        cells = task.table_rows(rows, options.metrics)
+        write_scores(Grid(["run", "step", *options.metrics], cells, title="percent"), rows, run)
         _draw(rows, options, run, overwrite=work.overwrite)
         work.finish()
 
