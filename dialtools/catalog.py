@@ -35,11 +35,7 @@ def lookup(table: Mapping[str, Entry], name: str, *, kind: str) -> Any:
         ConfigError: if the table has no such name, with the near ones.
     """
     if name not in table:
-        known = list(table)
-        raise ConfigError(
-            f"unknown {kind} {quoted(name)}",
-            hint=proposed(name, known),
-        )
+        raise ConfigError(f"unknown {kind} {quoted(name)}", hint=proposed(name, table))
     return table[name].load()
 
 

@@ -189,7 +189,9 @@ def _spec(f: dataclasses.Field[Any], hint: Any) -> Spec:
         hint = next(a for a in typing.get_args(hint) if a is not type(None))
     kind = typing.get_origin(hint) or hint
     facts = dict(f.metadata)
-    facts["choices"] = _names(facts.get("choices"))
+    choices: Choices | None = facts.get("choices")
+    if choices is not None:
+        facts["choices"] = tuple(choices() if callable(choices) else choices)
     return Spec(
         name=f.name,
         type=kind,
@@ -197,12 +199,6 @@ def _spec(f: dataclasses.Field[Any], hint: Any) -> Spec:
         negatable=kind is bool and f.default is not False,
         **facts,
     )
-
-
-def _names(choices: Choices | None) -> tuple[str, ...] | None:
-    if choices is None:
-        return None
-    return tuple(choices() if callable(choices) else choices)
 
 
 def parse_value(spec: Spec, value: Any, *, source: str) -> Any:

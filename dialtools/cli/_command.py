@@ -41,13 +41,16 @@ class Command:
 
     function: Function
     options: type
-    name: str
     doc: str
     memory: str
     recipe: Recipe | None
     reads_stdin: bool
     plans: bool
     multiplies: bool
+
+    @property
+    def name(self) -> str:
+        return _title(self.doc)
 
     @property
     def specs(self) -> tuple[Spec, ...]:
@@ -177,10 +180,9 @@ def command(
     options: type,
     *,
     memory: str,
-    name: str | None = None,
     doc: str | None = None,
     recipe: Recipe | None = None,
-    reads_stdin: bool | None = None,
+    reads_stdin: bool = True,
     plans: bool = False,
     multiplies: bool = True,
 ) -> Callable[[Function], Command]:
@@ -189,25 +191,21 @@ def command(
     Args:
         options: dataclass of the options.
         memory: what help says of memory, e.g. "streams: O(window)".
-        name: the command's name; default: the first word of the module's docstring.
-        doc: help text; default: the module's docstring.
+        doc: help text, which begins with the command's name; default: the module's docstring.
         recipe: from the values set so far, further layers of defaults.
-        reads_stdin: it does so without a named file; default: if it has INPUT arguments.
+        reads_stdin: it does so without a named file.
         plans: under --dry-run it is called, and tells more than what it would read and write.
         multiplies: it multiplies matrices; without, NumPy's library for that gets one thread.
     """
 
     def wrap(function: Function) -> Command:
-        text = doc or sys.modules[function.__module__].__doc__ or ""
-        takes_inputs = any(spec.positional for spec in specs(options))
         return Command(
             function=function,
             options=options,
-            name=name or _title(text),
-            doc=text,
+            doc=doc or sys.modules[function.__module__].__doc__ or "",
             memory=memory,
             recipe=recipe,
-            reads_stdin=takes_inputs if reads_stdin is None else reads_stdin,
+            reads_stdin=reads_stdin,
             plans=plans,
             multiplies=multiplies,
         )
@@ -275,13 +273,13 @@ class Group:
 
     def click_command(self) -> click.Command:
         """Return a parser for shell completion."""
-        from dialtools.cli._parser import group_parser
+        import click
 
         parsers: dict[str, click.Command] = {}
         for name, entry in self.table.items():
             parsers[name] = entry.load().click_command()
             parsers[name].short_help = entry.summary
-        return group_parser(self.name, parsers)
+        return click.Group(self.name, parsers)
 
 
 def _configuration(path: str) -> Layer:

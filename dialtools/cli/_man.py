@@ -126,13 +126,9 @@ def _synopsis(command: Command | Group) -> str:
     if isinstance(command, Group):
         inputs = f"[{italic('INPUT')}]..."
         return f"{bold(command.name)} {italic('TASK')} [{italic('OPTIONS')}] {inputs}"
-    positional = "".join(f" {_in_italics(s.usage)}" for s in command.specs if s.positional)
-    return f"{bold(command.name)} [{italic('OPTIONS')}]{positional}"
-
-
-def _in_italics(usage: str) -> str:
-    """Return what stands in a line of usage with its names in italics."""
-    return re.sub(r"[A-Z]+", lambda name: italic(name[0]), usage)
+    positional = "".join(f" {s.usage}" for s in command.specs if s.positional)
+    inputs = re.sub(r"[A-Z]+", lambda name: italic(name[0]), positional)
+    return f"{bold(command.name)} [{italic('OPTIONS')}]{inputs}"
 
 
 def _tasks(group: Group) -> list[str]:

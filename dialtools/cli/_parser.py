@@ -7,7 +7,7 @@ so that flags, variables and TOML keys are read by the same words.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -27,11 +27,6 @@ def parser(name: str, all_specs: Sequence[Spec], page: Callable[[], str]) -> cli
     """Return the parser of a command; --help prints what `page` returns."""
     parameters = [*map(_parameter, all_specs), _version(name)]
     return _Parser(name, page, parameters)
-
-
-def group_parser(name: str, parsers: Mapping[str, click.Command]) -> click.Group:
-    """Return the parser of a command with sub-commands, for shell completion."""
-    return click.Group(name, dict(parsers))
 
 
 def raw_values(

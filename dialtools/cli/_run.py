@@ -62,8 +62,12 @@ class Run:
         return bool(getattr(self.options, "dry_run", False))
 
     def colored_on(self, stream: TextIO) -> bool:
-        """Tell whether a report on a stream may be coloured."""
-        return wants_color(getattr(self.options, "color", "auto"), stream)
+        """Decide on colour: --color, else a terminal without NO_COLOR and not TERM=dumb."""
+        choice = getattr(self.options, "color", "auto")
+        if choice != "auto":
+            return choice == "always"
+        dumb = os.environ.get("TERM") == "dumb"
+        return stream.isatty() and not os.environ.get("NO_COLOR") and not dumb
 
     def warn(self, line: str) -> None:
         """Say what the user should know, unless -q."""
@@ -162,10 +166,10 @@ class Run:
 
     def claim(self, job: Job) -> Work:
         """Return the claim of the working folder of -o, for `with`; see `streams.resume`."""
-        from dialtools.streams.resume import claim
+        from dialtools.streams.resume import Work
 
         options = self.options
-        return claim(
+        return Work(
             options.output,
             job,
             resume=options.resume,
@@ -259,11 +263,3 @@ def _fresh_line() -> str:
 
 def _is_pipe(stream: TextIO) -> bool:
     return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
-
-
-def wants_color(choice: str, stream: TextIO) -> bool:
-    """Decide on colour: --color, else a terminal without NO_COLOR and not TERM=dumb."""
-    if choice != "auto":
-        return choice == "always"
-    dumb = os.environ.get("TERM") == "dumb"
-    return stream.isatty() and not os.environ.get("NO_COLOR") and not dumb

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dialtools.cli._grid import Grid, two_digits, write_table
 from dialtools.cli._run import Run
@@ -101,36 +101,30 @@ def _inputs(options: ReportOptions, run: Run) -> list[dict[str, Any]]:
     return [run.inputs.stdin if path == "-" else describe(path) for path in paths]
 
 
-class Column(NamedTuple):
-    """A column of the table of scores: its head, and what it says of a score."""
-
-    name: str
-    cell: Callable[[Score], str]
-
-
 def score_grid(scores: list[Score]) -> Grid:
     """Return scores as a table; columns that say nothing of any score are left out."""
-    names = [Column("setting", lambda s: s.setting), Column("metric", lambda s: s.metric)]
+    names: dict[str, Callable[[Score], str]] = {}
     if len({score.model for score in scores}) > 1:
-        names.insert(0, Column("model", lambda s: str(s.model)))
-    numbers = [
-        Column("score", lambda s: f"{s.value:.2f}"),
-        Column("95 % interval", lambda s: interval_cell(s.low, s.high)),
-    ]
+        names["model"] = lambda s: str(s.model)
+    names |= {"setting": lambda s: s.setting, "metric": lambda s: s.metric}
+    columns = {
+        **names,
+        "score": lambda s: f"{s.value:.2f}",
+        "95 % interval": lambda s: interval_cell(s.low, s.high),
+    }
     if any(score.chance is not None for score in scores):
-        numbers.append(Column("chance", lambda s: two_digits(s.chance)))
+        columns["chance"] = lambda s: two_digits(s.chance)
     else:
-        numbers.append(Column("std", lambda s: two_digits(s.std)))
-        numbers.append(Column("runs", lambda s: str(s.runs)))
+        columns["std"] = lambda s: two_digits(s.std)
+        columns["runs"] = lambda s: str(s.runs)
     if any(score.unleaked is not None for score in scores):
-        numbers.append(Column("unleaked", lambda s: two_digits(s.unleaked)))
+        columns["unleaked"] = lambda s: two_digits(s.unleaked)
 
-    columns = [*names, *numbers]
     same_size = len({score.n for score in scores}) == 1
     size = f"{counted(scores[0].n, 'text')}, " if same_size else ""
     return Grid(
-        head=[column.name for column in columns],
-        rows=[[column.cell(score) for column in columns] for score in scores],
+        head=list(columns),
+        rows=[[cell(score) for cell in columns.values()] for score in scores],
         title=f"{scores[0].task} · {scores[0].dataset} · {size}percent",
         names=len(names),
     )

@@ -23,11 +23,7 @@ class Note(NamedTuple):
 
 
 ENVIRONMENT = (
-    Note(
-        "NO_COLOR",
-        "if set, nothing is coloured; --color=always overrides",
-        EVERYWHERE,
-    ),
+    Note("NO_COLOR", "if set, nothing is coloured; --color=always overrides", EVERYWHERE),
     Note("TERM", "if dumb, nothing is coloured; --color=always overrides", EVERYWHERE),
     Note("COLUMNS", "width of help and of tables, in place of the terminal's", EVERYWHERE),
     Note(
@@ -42,11 +38,7 @@ ENVIRONMENT = (
         "given as a directory, is looked up there, and never fetched",
         ("model",),
     ),
-    Note(
-        "OMP_NUM_THREADS",
-        "CPU threads of torch without --threads",
-        ("threads",),
-    ),
+    Note("OMP_NUM_THREADS", "CPU threads of torch without --threads", ("threads",)),
     Note(
         "OMP_WAIT_POLICY",
         "PASSIVE unless set: threads that wait leave the cores to others",

@@ -28,8 +28,6 @@ you pass --no-normalize.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
 from dialtools.embed.derived_options import CenterOptions
@@ -54,7 +52,7 @@ def main(options: CenterOptions, run: Run) -> None:
     with run.policy() as policy, run.progress(None, "texts") as progress:
         center_D, texts = mean_vector(model, options, policy, progress.advance)
     provenance = run.provenance({"texts": texts})
-    with atomic_directory(Path(options.output), overwrite=options.overwrite) as folder:
+    with atomic_directory(options.output, overwrite=options.overwrite) as folder:
         write_centred(folder, options, center_D, texts, provenance, made_of=made_of)
     run.tell_path(options.output)
     length = (center_D @ center_D) ** 0.5

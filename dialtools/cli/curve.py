@@ -54,20 +54,13 @@ def main(options: CurveOptions, run: Run) -> None:
             take_pieces(pieces, run, total=len(points), unit="snapshots", resumable=work.kept)
         rows = curve.rows(work)
         options.overwrite = work.overwrite
-        write_scores(curve_grid(rows, options), rows, run)
+        cells = task.table_rows(rows, options.metrics)
+        write_scores(Grid(["run", "step", *options.metrics], cells, title="percent"), rows, run)
         _draw(rows, options, run, overwrite=work.overwrite)
         work.finish()
 
     where = "" if options.output == "-" else f"{options.output}: "
     run.close(f"{where}{counted(len(points), 'point')} of {counted(len(options.inputs), 'run')}")
-
-
-def curve_grid(rows: list[dict[str, Any]], options: CurveOptions) -> Grid:
-    """Return a line for each snapshot."""
-    from dialtools.eval.curve import table_rows
-
-    metrics = options.metrics
-    return Grid(["run", "step", *metrics], table_rows(rows, metrics), title="percent")
 
 
 def _draw(rows: list[dict[str, Any]], options: CurveOptions, run: Run, *, overwrite: bool) -> None:

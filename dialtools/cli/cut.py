@@ -22,8 +22,6 @@ whose layers share their weights (ALBERT).
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
 from dialtools.embed.derived_options import CutOptions
@@ -39,7 +37,7 @@ def main(options: CutOptions, run: Run) -> None:
 
     encoder = load_cut(options)
     provenance = run.provenance() | {"inputs": []}  # it reads no records
-    with atomic_directory(Path(options.output), overwrite=options.overwrite) as folder:
+    with atomic_directory(options.output, overwrite=options.overwrite) as folder:
         write_cut(folder, encoder, options, provenance)
     run.tell_path(options.output)
     run.close(f"{options.output}: {encoder.shape}")

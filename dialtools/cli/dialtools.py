@@ -42,7 +42,6 @@ class FormatOptions(RunOptions):
 @command(
     FormatOptions,
     memory="none",
-    name="dialtools formats",
     reads_stdin=False,
     doc="""dialtools formats - list the formats that --from accepts
 

@@ -22,9 +22,26 @@ writes Arrow, unless -o or --to says otherwise.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from dialtools.cli._command import command
+from dialtools.cli._grid import Grid, on_screen, show
 from dialtools.cli._run import Run
 from dialtools.freq.options import FreqOptions
+
+if TYPE_CHECKING:
+    from dialtools.freq.job import Freq
+
+COLUMNS = {
+    "texts": ("total", ","),
+    "distinct": ("distinct", ","),
+    "distinct / texts": ("distinct_share", ".1%"),
+    "in the top 1 %": ("top_1_percent_share", ".1%"),
+    "Gini": ("gini", ".3f"),
+    "entropy (bits)": ("entropy_bits", ".2f"),
+    "Zipf slope": ("zipf_slope", ".2f"),
+}
+"""Columns of the summary by their heads: the field of the record, and how its number is written."""
 
 
 @command(
@@ -34,7 +51,6 @@ from dialtools.freq.options import FreqOptions
     multiplies=False,
 )
 def main(options: FreqOptions, run: Run) -> None:
-    from dialtools.cli._imbalance import report_imbalance
     from dialtools.corpora.logs import markup_line
     from dialtools.freq.job import Freq
     from dialtools.freq.output import check_outputs, write_annotated, write_frequencies
@@ -46,12 +62,53 @@ def main(options: FreqOptions, run: Run) -> None:
         if options.annotate:
             write_annotated(freq, run.provenance)
         elif options.summary:
-            report_imbalance(freq, run)
+            _report_imbalance(freq, run)
         else:
             write_frequencies(freq, run.provenance)
     if told := markup_line(freq.tally):
         run.warn(told)
     run.close(freq.closing_line())
+
+
+def _report_imbalance(freq: Freq, run: Run) -> None:
+    """Draw the curves, and print a table for a person or JSONL for a machine."""
+    from dialtools.freq.imbalance import TOP
+    from dialtools.freq.job import spectra
+    from dialtools.freq.output import summaries
+    from dialtools.plots.curve import draw_shares
+    from dialtools.streams.sinks import write_records
+
+    options = freq.options
+    with freq.counted() as counting:
+        by_corpus = spectra(counting)
+    if options.plot:
+        draw_shares(
+            {name: spectrum.curve() for name, spectrum in by_corpus.items()},
+            options.plot,
+            x_label="share of the distinct utterances, the most frequent first",
+            y_label="share of all utterances",
+            mark=TOP,
+            tell=run.warn,
+            overwrite=options.overwrite,
+        )
+    records = summaries(by_corpus)
+    if on_screen(options.output) and not (options.json or options.to):
+        show(imbalance_grid(records), run)
+    else:
+        write_records(records, options.output, to=options.to, overwrite=options.overwrite)
+
+
+def imbalance_grid(records: list[dict[str, Any]]) -> Grid:
+    """Return a row for each corpus; what is not known of one stays empty."""
+    rows = []
+    for record in records:
+        cells = [_cell(record[field], style) for field, style in COLUMNS.values()]
+        rows.append([record["corpus"], *cells])
+    return Grid(head=["corpus", *COLUMNS], rows=rows)
+
+
+def _cell(value: float | None, style: str) -> str:
+    return "" if value is None else format(value, style)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,6 @@ class GatherOptions(OutputOptions, RunOptions):
 @command(
     GatherOptions,
     memory="streams: a batch of a part; for counts, what dial-freq takes",
-    name="dialtools gather",
     reads_stdin=False,
     multiplies=False,
 )

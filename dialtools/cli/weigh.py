@@ -30,8 +30,6 @@ WordWeights, before Pooling.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
 from dialtools.embed.derived_options import WeighOptions
@@ -50,7 +48,7 @@ def main(options: WeighOptions, run: Run) -> None:
     with run.policy() as policy, run.progress(None, "texts") as progress:
         counts_V, texts = token_counts(encoder, options, policy, progress.advance)
     provenance = run.provenance({"texts": texts, "tokens": int(counts_V.sum())})
-    with atomic_directory(Path(options.output), overwrite=options.overwrite) as folder:
+    with atomic_directory(options.output, overwrite=options.overwrite) as folder:
         write_weighed(folder, encoder, options, counts_V, texts, provenance)
     run.tell_path(options.output)
     tokens = f"{counted(int(counts_V.sum()), 'token')}, {(counts_V > 0).sum():,} distinct"

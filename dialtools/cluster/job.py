@@ -18,7 +18,7 @@ from dialtools.errors import DataError
 from dialtools.shown import first_line
 from dialtools.streams.carried import scalars
 from dialtools.streams.schemas import NO_COLUMN, column_of
-from dialtools.streams.sinks import json_lines
+from dialtools.streams.sinks import json_line
 from dialtools.streams.tally import anew, counted
 
 CLUSTER, DISTANCE, PROBABILITY = "cluster", "distance", "probability"
@@ -66,7 +66,7 @@ class Clustering:
                 {name: value for name, value in zip(columns, row, strict=True) if value is not None}
                 for row in zip(*columns.values(), strict=True)
             )
-            return json_lines(records)
+            return map(json_line, records)
         try:
             table = {name: column_of(scalars(values)) for name, values in columns.items()}
             return iter([pa.RecordBatch.from_pydict(table)])

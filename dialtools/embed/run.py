@@ -1,7 +1,7 @@
 """A run of dial-embed: to stdout as it goes, or in shards that a killed run does not embed again.
 
     embedding = Embedding(options, model, policy, advance)
-    with claim(options.output, embedding.job(name, inputs), resume=..., overwrite=...) as work:
+    with Work(options.output, embedding.job(name, inputs), resume=..., overwrite=...) as work:
         for count in embedding.shards(work):
             ...                              # the caller may stop here: the shard is on the disk
         embedding.write(work)
@@ -275,7 +275,7 @@ class Embedding:
             _Misfit: if a part does not fit.
         """
         kind = FORMATS[self.format]
-        metadata = as_metadata(work.provenance())
+        metadata = as_metadata(work.job.provenance())
         with self._sink(metadata, overwrite=work.overwrite) as write:
             schema: pa.Schema | None = None
             for batch in map(_read_part, parts):

@@ -23,8 +23,9 @@ from dialtools.freq.columns import integers, strings
 from dialtools.freq.fields import COUNT, RESPONSE, TEXT, count_of, field_texts
 from dialtools.freq.places import Place, Places, columns_of
 from dialtools.streams.chunks import BATCH, Chunk, decode, records
-from dialtools.streams.payloads import Kept, Payload, json_line
+from dialtools.streams.payloads import Kept, Payload
 from dialtools.streams.policy import Policy, Where
+from dialtools.streams.sinks import json_line
 from dialtools.streams.sound import is_utf8, one_text
 from dialtools.streams.tally import Tally
 

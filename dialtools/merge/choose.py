@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dialtools.streams.sinks import json_lines
+from dialtools.streams.sinks import json_line
 
 TABLE = "merge-candidates.jsonl"
 DIGITS = 9
@@ -87,4 +87,4 @@ def table(scored: Sequence[Candidate], names: Sequence[str], chosen: Candidate) 
         }
         for candidate in scored
     ]
-    return b"".join(json_lines(rows))
+    return b"".join(map(json_line, rows))

@@ -25,8 +25,8 @@ from dialtools.corpora.utterances import utterance
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.render import Lines, Mined, ahead
 from dialtools.streams.chunks import ROWS, Chunk, records
-from dialtools.streams.payloads import json_line
 from dialtools.streams.policy import Collecting, Policy, Where
+from dialtools.streams.sinks import json_line
 from dialtools.streams.tally import Tally
 
 Record = dict[str, Any]

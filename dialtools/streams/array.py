@@ -26,11 +26,6 @@ IS_END = np.zeros(256, bool)
 IS_END[list(ENDS)] = True
 
 
-def is_array(head: bytes) -> bool:
-    """Tell whether what begins so is an array."""
-    return head.lstrip().startswith(b"[")
-
-
 def array_lines(read: Callable[[], bytes], name: str) -> Iterator[tuple[int, bytes]]:
     """Yield the number of the first record of a blob, from 1, and the blob: a record a line.
 

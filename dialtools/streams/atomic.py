@@ -105,7 +105,8 @@ def _hand_over(path: Path, written: Written, held: ExitStack) -> None:
         if note and witness:
             group.notes.add(note)
             witness(written.temporary)
-        group.add(path, written, held.pop_all())
+        group.written[path] = written
+        group.held.push(held.pop_all())
 
 
 def target(path: Path) -> Path:

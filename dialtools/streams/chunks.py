@@ -19,24 +19,17 @@ import orjson
 from dialtools.catalog import load
 from dialtools.errors import DataError
 from dialtools.streams import bounds, exact, nesting
-from dialtools.streams.array import array_lines, is_array
+from dialtools.streams.array import array_lines
 from dialtools.streams.blocks import Blocks
 from dialtools.streams.bytesio import BOM, display_name, open_input
 from dialtools.streams.failure import refuse_failed
 from dialtools.streams.formats import FORMATS, input_format
-from dialtools.streams.hints import (
-    JSON_AS_TEXT,
-    NO_OBJECT,
-    hint_on,
-    of_other_kind,
-    why_not_json,
-)
+from dialtools.streams.hints import JSON_AS_TEXT, NO_OBJECT, hint_on, of_other_kind, why_not_json
 from dialtools.streams.parts import unfolded
 from dialtools.streams.pipes import arrived
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.shards import Span
 from dialtools.streams.spans import within
-from dialtools.streams.tally import Tally
 
 CHUNK_BYTES = 1 << 20
 """Enough to drown the cost of a hundred calls of NumPy, or of handing it to a worker.
@@ -122,16 +115,11 @@ def read_chunks(
         if span and (kind := _plain_lines(path, format)):
             yield from read(path, kind, span, policy)
         elif span:
-            yield from within(span, partial(_uncounted, partial(read, path, format, None)), policy)
+            # of a file nothing is dropped, and counted, before its chunks are decoded
+            units = partial(read, path, format, None)
+            yield from within(span, lambda own, _, units=units: units(own), policy)
         else:
             yield from read(path, format, None, policy)
-
-
-def _uncounted(
-    read: Callable[[Policy], Iterator[Chunk]], policy: Policy, tally: Tally
-) -> Iterator[Chunk]:
-    """Read a file of which nothing is dropped before its chunks are decoded."""
-    return read(policy)
 
 
 def _of_file(
@@ -186,7 +174,7 @@ def _plain_lines(path: str, format: str | None) -> str | None:
 
 def _is_array(stream: io.BufferedReader, kind: str) -> bool:
     """Tell whether an open input is a JSON array of records, which is read as lines of them."""
-    return kind == "jsonl" and is_array(stream.peek())
+    return kind == "jsonl" and stream.peek().lstrip().startswith(b"[")
 
 
 def chunks_of(
@@ -278,7 +266,9 @@ class _Cutter:
             else:  # it may begin in what is held
                 searched = max(0, len(rest) - LONGEST_BORDER)
                 rest += block
-                data, rest = self._cut(rest, searched)
+                end = self.border(rest, searched)
+                data = bytes(memoryview(rest)[:end])
+                del rest[:end]
             if not of_lines and not data and len(rest) > most:
                 what = "lines without a blank one between are longer than"
                 raise bounds.beyond("line", what, where=Where(self.name, first))
@@ -287,13 +277,6 @@ class _Cutter:
                 first += _count_lines(data)
         if rest:
             yield Chunk(self.name, first, self.kind, bytes(rest))
-
-    def _cut(self, held: bytearray, start: int = 0) -> tuple[bytes, bytearray]:
-        """Return what is before the last border that ends after a place, and what is after it."""
-        end = self.border(held, start)
-        data = bytes(memoryview(held)[:end])
-        del held[:end]
-        return data, held
 
     def _pass_over(self, begun: bytes | bytearray, blocks: Iterator[bytes], number: int) -> bytes:
         """Reject the line that begins so; return what else is in the block in which it ends."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import orjson
 import pyarrow as pa
@@ -35,19 +35,14 @@ def table_of_lines(
             nonlocal schema
             spool.write(blob)
             with misfits():
-                schema = _widened(schema, [orjson.loads(line) for line in blob.splitlines()])
+                fresh = schema_of([orjson.loads(line) for line in blob.splitlines()])
+                schema = united([schema, fresh]) if schema else fresh
 
         yield add
         spool.seek(0)
         with misfits():
             for batch in _batches(spool, schema):
                 write(batch)
-
-
-def _widened(schema: pa.Schema | None, rows: Sequence[dict[str, Any]]) -> pa.Schema:
-    """Return the schema of all records so far, those new ones included."""
-    fresh = schema_of(rows)
-    return united([schema, fresh]) if schema else fresh
 
 
 def _batches(spool: BinaryIO, schema: pa.Schema | None) -> Iterator[pa.RecordBatch]:

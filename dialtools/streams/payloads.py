@@ -17,7 +17,7 @@ from dialtools.streams import exact
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.full import scratch_file
 from dialtools.streams.rows import rows as rows_of
-from dialtools.streams.sinks import output_format
+from dialtools.streams.sinks import json_line, output_format
 
 Payload = bytes | pa.RecordBatch
 
@@ -64,11 +64,6 @@ def _of_rows(batch: pa.RecordBatch, rows: np.ndarray) -> pa.RecordBatch:
     runs = zip(rows[starts].tolist(), lengths.tolist(), strict=True)
     parts = [batch.slice(first, length) for first, length in runs]
     return pa.concat_batches(parts) if parts else batch.slice(0, 0)
-
-
-def json_line(record: dict[str, Any]) -> bytes:
-    """Return a record as a line of JSON."""
-    return orjson.dumps(record, default=str, option=orjson.OPT_APPEND_NEWLINE)
 
 
 class PayloadSpool:

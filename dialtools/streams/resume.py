@@ -1,16 +1,16 @@
 """One way to take up a long job again: its identity, its working folder, its finished pieces.
 
-A command that can be resumed says `claim`, and asks the claim:
+A command that can be resumed claims the work, and asks it:
 
     job = Job(run.name, options, Inputs(options.inputs), facts={"weights": encoder.digest()})
-    with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
+    with Work(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
         if work.finished:
             return run.close(work.finished)              # one line, exit status 0
         for key in wanted:
             if key not in work.pieces:
                 work.add(key, compute(key), skipped=n)   # on the disk when `add` returns
         run.skipped = work.skipped                       # of this run and of those it goes on from
-        metadata = as_metadata(work.provenance(counts))
+        metadata = as_metadata(job.provenance(counts))
         write(options.output, work.pieces, overwrite=work.overwrite, metadata=metadata)
         work.finish()                                    # the output is written: the folder goes
 
@@ -93,12 +93,7 @@ from dialtools.streams.job_files import (
 )
 from dialtools.streams.locks import Lock
 from dialtools.streams.provenance import read_provenance
-from dialtools.streams.scraps import (
-    WORKING,
-    clear_scraps,
-    removed_at_the_end,
-    temporary_folder,
-)
+from dialtools.streams.scraps import WORKING, clear_scraps, removed_at_the_end, temporary_folder
 from dialtools.streams.together import name_now
 
 
@@ -132,6 +127,15 @@ class Work:
         overwrite: bool,
         tell: Callable[[str], None] = lambda line: None,
     ) -> None:
+        """Say what is to be claimed, which the block does (`with`); see the module's docstring.
+
+        Raises:
+            ConfigError: if both flags are given, or stdout is to be resumed.
+        """
+        if resume and overwrite:
+            raise ConfigError("--resume goes on, --overwrite starts over: give one")
+        if resume and output == "-":
+            raise ConfigError("--resume needs -o FILE; stdout cannot be resumed")
         self.job = job
         self.tell = tell
         self.resume = resume
@@ -188,9 +192,10 @@ class Work:
         try:
             self._scratch.__exit__(kind, error, trace)
         finally:
-            if self.kept and kind is not None:
+            if kind is not None and self._is_new:
                 with suppress(OSError):  # what ends the run is told, not what comes of it
-                    self._drop_if_empty()
+                    if self.folder.is_dir() and not self.holds:
+                        remove(self.folder)
             self._release()
 
     def add(self, key: str, value: Any, *, skipped: int = 0) -> None:
@@ -209,8 +214,13 @@ class Work:
 
         What an earlier run has left stays.
         """
-        if self.kept and not self.resumed and self._lock is not None:
+        if self._is_new:
             self._clear()
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether this run has made the folder."""
+        return self._lock is not None and not self.resumed
 
     @property
     def holds(self) -> bool:
@@ -234,14 +244,6 @@ class Work:
         if keep and self.kept:
             write_manifest(self.folder, self.job, overwrite=self.overwrite)
 
-    def provenance(self, counts: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return what the output needs to tell, the job among it.
-
-        Raises:
-            DataError: if an input changed while it was read.
-        """
-        return self.job.provenance(counts)
-
     def finish(self) -> None:
         """Remove the folder: the output is written, and tells its job.
 
@@ -261,7 +263,7 @@ class Work:
     def _tell_beside(self, written: Path) -> None:
         """Write OUTPUT.job.json for an output without metadata, before it gets its name."""
         if read_provenance(written) is None:
-            write_beside(self.final, written, self.provenance())
+            write_beside(self.final, written, self.job.provenance())
 
     def _changed_input(self, what: str) -> OutputError:
         hint = "--overwrite starts over with what is there now; another -o leaves this as it is"
@@ -389,33 +391,3 @@ class Work:
         for path in ours:
             if path.name != but:
                 remove(path)
-
-    def _drop_if_empty(self) -> None:
-        """Remove the folder of a failed run if this run made it, and nothing else in it."""
-        if self.resumed or self._lock is None or not self.folder.is_dir():
-            return
-        if not self.holds:
-            remove(self.folder)
-
-
-def claim(
-    output: str,
-    job: Job,
-    *,
-    resume: bool,
-    overwrite: bool,
-    tell: Callable[[str], None] = lambda line: None,
-) -> Work:
-    """Return the claim of an output's working folder, for `with`; see the module's docstring.
-
-    Args:
-        tell: is given what the user should know, a line at a time.
-
-    Raises:
-        ConfigError: if both flags are given, or stdout is to be resumed.
-    """
-    if resume and overwrite:
-        raise ConfigError("--resume goes on, --overwrite starts over: give one")
-    if resume and output == "-":
-        raise ConfigError("--resume needs -o FILE; stdout cannot be resumed")
-    return Work(output, job, resume=resume, overwrite=overwrite, tell=tell)

@@ -38,8 +38,13 @@ def schema_of(rows: Sequence[Mapping[str, Any]]) -> pa.Schema:
 
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, pa.Array]:
     """Return the columns of records by name, in the order in which they occur first."""
+    return {name: column_of(values) for name, values in by_column(rows).items()}
+
+
+def by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return the values of records by field; what one lacks is None."""
     names = dict.fromkeys(name for row in rows for name in row)
-    return {name: column_of([row.get(name) for row in rows]) for name in names}
+    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def wider(known: pa.DataType, fresh: pa.DataType) -> pa.DataType:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -272,24 +272,19 @@ def _sink(file: BinaryIO) -> Generator[_Bytes]:
 
 
 def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return a batch with the plain columns of a schema.
+    """Return a batch with the columns of a schema, plain enough for Parquet and other libraries.
 
     Raises:
         DataError: if it has others.
     """
+    import pyarrow as pa
+
     from dialtools.streams.record_tables import misfits
     from dialtools.streams.schemas import cast
 
     with misfits():
-        return cast(_plain_batch(batch), schema)
-
-
-def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch whose columns Parquet and other libraries' readers of Arrow can hold."""
-    import pyarrow as pa
-
-    columns = [_plain_column(column) for column in batch.columns]
-    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+        columns = list(map(_plain_column, batch.columns))
+        return cast(pa.RecordBatch.from_arrays(columns, names=batch.schema.names), schema)
 
 
 def _plain_column(column: pa.Array) -> pa.Array:
@@ -370,7 +365,7 @@ def write_records(
     """
     kind = output_format(output, to)
     if FORMATS[kind].lines:
-        payloads = json_lines(records)
+        payloads = map(json_line, records)
     else:
         from dialtools.streams.record_tables import record_batches
 
@@ -394,10 +389,10 @@ def write_batches(
     lines = FORMATS[format].lines
     with writer(output, format=format, overwrite=overwrite, metadata=metadata) as write:
         for batch in batches:
-            write(b"".join(json_lines(rows(batch))) if lines else batch)
+            write(b"".join(map(json_line, rows(batch))) if lines else batch)
 
 
-def json_lines(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    """Yield each record as a line."""
+def json_line(record: dict[str, Any]) -> bytes:
+    """Return a record as a line of JSON."""
     option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
-    return (orjson.dumps(record, default=str, option=option) for record in records)
+    return orjson.dumps(record, default=str, option=option)

@@ -58,11 +58,6 @@ class Group:
         at = min(known, default=len(self.order))
         self.order[at:at] = fresh
 
-    def add(self, path: Path, written: Written, held: ExitStack) -> None:
-        """Take over what is written of an output."""
-        self.written[path] = written
-        self.held.push(held)
-
     def name(self) -> None:
         """Give what is written its name, one right after the other.
 

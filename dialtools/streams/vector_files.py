@@ -6,7 +6,7 @@ N rows, D dimensions. In memory an embedding is a row of an N×D matrix, never a
 from __future__ import annotations
 
 import io
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import types
 
 from dialtools.catalog import load
 from dialtools.errors import DataError
@@ -26,6 +27,7 @@ from dialtools.streams.making import making, one_space
 from dialtools.streams.parts import unfolded
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.rows import values
+from dialtools.streams.schemas import by_column
 from dialtools.streams.tally import counted
 from dialtools.streams.vectors import MAKER, SUFFIX, Embeddings
 
@@ -241,13 +243,7 @@ def _with_columns(matrix_ND: np.ndarray, path: str, suffix: str) -> Embeddings:
         if len(rows) != len(matrix_ND):
             message = f"{counted(len(rows), 'row')} beside a matrix of {len(matrix_ND):,}"
             raise DataError(message, where=beside)
-    return Embeddings({SUFFIX: matrix_ND}, _by_column(rows), {}, display_name(path))
-
-
-def _by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return rows by field; what a row lacks is None."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [row.get(name) for row in rows] for name in names}
+    return Embeddings({SUFFIX: matrix_ND}, by_column(rows), {}, display_name(path))
 
 
 def _of_batches(chunks: Iterable[Chunk], path: str) -> Embeddings:
@@ -267,16 +263,13 @@ def _of_batches(chunks: Iterable[Chunk], path: str) -> Embeddings:
         columns = listed(table.column_names)
         message = f"has no column named embedding or *_embedding, but {columns}"
         raise DataError(message, where=path, hint=MAKER)
+    others = (name for name in table.column_names if name not in names)
     return Embeddings(
         {name: _checked(_matrix(table[name], name, path, first), path, first) for name in names},
-        {name: _values(table[name]) for name in table.column_names if name not in names},
+        {name: list(chain.from_iterable(map(values, table[name].chunks))) for name in others},
         _text_metadata(table.schema),
         path,
     )
-
-
-def _values(column: pa.ChunkedArray) -> list[Any]:
-    return list(chain.from_iterable(map(values, column.chunks)))
 
 
 def _text_metadata(schema: pa.Schema) -> dict[str, str]:
@@ -290,13 +283,10 @@ def _text_metadata(schema: pa.Schema) -> dict[str, str]:
 
 
 def _matrix(column: pa.ChunkedArray, name: str, path: str, first: int) -> np.ndarray:
-    kinds = pa.types
-    is_list = (kinds.is_fixed_size_list, kinds.is_list, kinds.is_large_list)
-    numbers = (kinds.is_floating, kinds.is_integer)
-    if not any(is_kind(column.type) for is_kind in is_list) or not any(
-        is_kind(column.type.value_type) for is_kind in numbers
-    ):
-        what = f"column {name}: expected lists of numbers, got {cut(str(column.type))}"
+    kind = column.type
+    is_list = types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind)
+    if not is_list or not (types.is_floating(kind.value_type) or types.is_integer(kind.value_type)):
+        what = f"column {name}: expected lists of numbers, got {cut(str(kind))}"
         raise DataError(what, where=path)
     if column.null_count:
         row = first + int(column.is_null().to_numpy().argmax())
@@ -314,7 +304,7 @@ def _matrix(column: pa.ChunkedArray, name: str, path: str, first: int) -> np.nda
 
 def _width(column: pa.ChunkedArray, path: str) -> int:
     """Return how many numbers each list of a column has."""
-    if pa.types.is_fixed_size_list(column.type):
+    if types.is_fixed_size_list(column.type):
         return column.type.list_size
     of_chunks = [chunk.value_lengths().to_numpy(zero_copy_only=False) for chunk in column.chunks]
     lengths = set(np.unique(np.concatenate([np.zeros(0, np.int64), *of_chunks])).tolist())
@@ -349,7 +339,7 @@ def _of_lines(chunks: Iterable[Chunk], path: str) -> Embeddings:
             missing = len(rows) - len(of_rows)
             raise DataError(f"{missing} of {len(rows)} rows have no {name}", where=path)
     matrices = {name: _checked(np.stack(of_rows), path) for name, of_rows in vectors.items()}
-    return Embeddings(matrices, _by_column(rows), {}, path)
+    return Embeddings(matrices, by_column(rows), {}, path)
 
 
 def _vector(value: Any, name: str, where: Where) -> np.ndarray:

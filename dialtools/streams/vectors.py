@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
-import orjson
 import pyarrow as pa
 
 from dialtools.errors import DataError, nearest, no_column
@@ -18,6 +17,7 @@ from dialtools.shown import listed, quoted
 from dialtools.streams.making import making, options_of
 from dialtools.streams.policy import Where
 from dialtools.streams.rows import values
+from dialtools.streams.sinks import json_line
 from dialtools.streams.tally import counted
 
 SUFFIX = "embedding"
@@ -243,10 +243,8 @@ def embedding_lines(batch: pa.RecordBatch) -> bytes:
         name: batch_matrix(batch, name) for name in batch.schema.names if name.endswith(SUFFIX)
     }
     columns = {name: values(batch[name]) for name in batch.schema.names if name not in vectors}
-    option = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
     lines: list[bytes] = []
     for i in range(batch.num_rows):
         facts = {name: values[i] for name, values in columns.items() if values[i] is not None}
-        row = facts | {name: matrix_ND[i] for name, matrix_ND in vectors.items()}
-        lines.append(orjson.dumps(row, default=str, option=option))
+        lines.append(json_line(facts | {name: rows[i] for name, rows in vectors.items()}))
     return b"".join(lines)

@@ -1,6 +1,6 @@
 """A run of dial-train: steps with their log, validation, snapshots and checkpoints, then the model.
 
-    with claim(options.output, job_of(options), resume=..., overwrite=...) as work:
+    with Work(options.output, job_of(options), resume=..., overwrite=...) as work:
         training = begin(work, options, tell=...)
         for step in training.steps():
             ...                                 # the caller shows it, and may stop at a checkpoint

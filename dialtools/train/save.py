@@ -54,7 +54,7 @@ def write_model(
         validation=validation,
     )
     counts = {"pairs_trained_on": len(trainer.sampler.pairs), "steps": trainer.step}
-    made = work.provenance({**trainer.setting.store.counts, **counts})
+    made = work.job.provenance({**trainer.setting.store.counts, **counts})
     facts = {**made, "final": final, **compared, "weights": trainer.encoder.digest()}
     modeldir.save(trainer.encoder, directory, provenance=facts, card=text)
     trainer.objective.save(directory)

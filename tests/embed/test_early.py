@@ -18,7 +18,7 @@ from dialtools.embed.shard import Settings
 from dialtools.errors import DataError
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import Inputs
-from dialtools.streams.resume import claim
+from dialtools.streams.resume import Work
 
 ROWS = [{"id": n, "text": "abc" * n} for n in range(1, 10)]
 SETTINGS = Settings(
@@ -53,7 +53,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
         embedding.embedder.tokenised = told
         job = embedding.job("dial-embed", Inputs(options.inputs))
-        with claim(out, job, resume=resume, overwrite=False) as work:
+        with Work(out, job, resume=resume, overwrite=False) as work:
             for count in embedding.shards(work):
                 if count == stop_after:
                     return apart

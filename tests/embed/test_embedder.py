@@ -51,7 +51,7 @@ from dialtools.errors import ConfigError, DataError, DialError, ModelError, Outp
 from dialtools.streams.carried import Carried
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.provenance import Inputs
-from dialtools.streams.resume import Work, claim
+from dialtools.streams.resume import Work
 from dialtools.streams.tally import Tally, counted
 from dialtools.streams.vector_files import read_embeddings
 from dialtools.streams.vectors import embedding_batch
@@ -688,7 +688,7 @@ def embedding(glove: str, tmp_path: Path) -> Callable[..., Embedding]:
 
 def claimed(run: Embedding, **how: bool) -> Work:
     job = run.job("dial-embed", Inputs(run.options.inputs))
-    return claim(run.options.output, job, **{"resume": False, "overwrite": False} | how)
+    return Work(run.options.output, job, **{"resume": False, "overwrite": False} | how)
 
 
 def broken_off(run: Embedding, after: int = 1) -> None:
@@ -837,7 +837,7 @@ def test_stdin_is_told_by_what_was_read_and_other_records_are_refused(
     run = stdin("abc")
     with claimed(run, resume=True) as work:
         assert list(run.shards(work)) == [1, 2] and run.told == []
-        (told,) = work.provenance()["inputs"]
+        (told,) = work.job.provenance()["inputs"]
         assert told["bytes"] == 3 * len('{"text":"a"}\n') and "ended" not in told
 
 

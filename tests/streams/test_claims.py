@@ -25,7 +25,7 @@ from dialtools.streams.full import naming
 from dialtools.streams.job import Job
 from dialtools.streams.locks import Lock, locked
 from dialtools.streams.provenance import Inputs, as_metadata, provenance
-from dialtools.streams.resume import Work, claim
+from dialtools.streams.resume import Work
 
 
 @dataclass
@@ -50,7 +50,7 @@ def output(tmp_path: Path) -> Path:
 
 def work_on(output: Path, options: Options, *, resume=False, overwrite=False, **facts) -> Work:
     job = Job("dial-test", options, Inputs(options.inputs), facts, pieces=("shots",))
-    return claim(str(output), job, resume=resume, overwrite=overwrite)
+    return Work(str(output), job, resume=resume, overwrite=overwrite)
 
 
 def interrupt(output: Path, options: Options, **facts) -> None:
@@ -224,7 +224,7 @@ def test_a_table_tells_its_job_in_its_metadata(options, tmp_path):
     for name in ("out.parquet", "out.arrow"):
         output = tmp_path / name
         with work_on(output, options) as work:
-            table = pa.table({"a": [1]}).replace_schema_metadata(as_metadata(work.provenance()))
+            table = pa.table({"a": [1]}).replace_schema_metadata(as_metadata(work.job.provenance()))
             if name == "out.parquet":
                 pq.write_table(table, output)
             else:

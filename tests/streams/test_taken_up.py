@@ -30,7 +30,7 @@ from dialtools.streams.job_files import (
     write_beside,
 )
 from dialtools.streams.provenance import Inputs, as_metadata, digest
-from dialtools.streams.resume import Work, claim
+from dialtools.streams.resume import Work
 
 GONE = 999_999_999  # no such process
 
@@ -51,7 +51,7 @@ def work_on(output: Path, *, lr: float = 0.1, resume=False, overwrite=False, **m
     options = Options(inputs=(str(output.parent / "in.jsonl"),), lr=lr)
     tell = more.pop("tell", print)
     job = Job("dial-test", options, Inputs(options.inputs), **more)
-    return claim(str(output), job, resume=resume, overwrite=overwrite, tell=tell)
+    return Work(str(output), job, resume=resume, overwrite=overwrite, tell=tell)
 
 
 def interrupt(work: Work) -> Path:
@@ -273,7 +273,7 @@ def test_what_is_known_of_stdin_is_kept_where_no_later_run_reads_it(output: Path
     seen = {"bytes": 3, "sha256": "7"}
 
     def stdin_job(output: str) -> Work:
-        return claim(output, Job("x", Options(), Inputs(["-"])), resume=False, overwrite=True)
+        return Work(output, Job("x", Options(), Inputs(["-"])), resume=False, overwrite=True)
 
     def kept(folder: Path) -> dict[str, Any]:
         return orjson.loads((folder / "job.json").read_bytes())
@@ -284,8 +284,8 @@ def test_what_is_known_of_stdin_is_kept_where_no_later_run_reads_it(output: Path
         work.note_stdin(seen, keep=True)
         assert kept(work.folder)["job"]["inputs"] == [{"name": "-", **seen}]
         assert kept(work.folder)["overwrite"] is True
-        assert work.provenance({"kept": 5})["inputs"] == [{"name": "-", **seen}]
-        assert work.provenance({"kept": 5})["counts"] == {"kept": 5}
+        assert work.job.provenance({"kept": 5})["inputs"] == [{"name": "-", **seen}]
+        assert work.job.provenance({"kept": 5})["counts"] == {"kept": 5}
     with stdin_job("-") as work:
         work.note_stdin(seen, keep=True)
         assert names(work.folder) == set() and work.job.inputs.stdin == {"name": "-", **seen}
@@ -293,7 +293,7 @@ def test_what_is_known_of_stdin_is_kept_where_no_later_run_reads_it(output: Path
 
 def test_what_an_output_tells_holds_files_and_facts(output: Path):
     with work_on(output, facts={"precision": "half"}) as work:
-        told = work.provenance()
+        told = work.job.provenance()
     assert (told["precision"], told["files"], told["command"]) == ("half", {}, "dial-test")
 
 
@@ -302,7 +302,7 @@ def test_a_table_in_place_of_lines_does_not_keep_their_job_beside_it(tmp_path: P
     finish(work_on(output))
     assert beside(output).exists()
     with work_on(output, overwrite=True) as work:
-        table = pa.table({"a": [1]}).replace_schema_metadata(as_metadata(work.provenance()))
+        table = pa.table({"a": [1]}).replace_schema_metadata(as_metadata(work.job.provenance()))
         with atomic_file(output, overwrite=work.overwrite) as path:
             pq.write_table(table, path)
         work.finish()

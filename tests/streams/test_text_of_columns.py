@@ -12,8 +12,8 @@ import pytest
 
 from dialtools.corpora.fields import as_text
 from dialtools.streams.carried import Carried, scalars
-from dialtools.streams.payloads import json_line
 from dialtools.streams.rows import rows, text_of_scalar, values
+from dialtools.streams.sinks import json_line
 
 NANO = 10**9
 

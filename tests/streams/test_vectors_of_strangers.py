@@ -15,10 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from dialtools.errors import ConfigError, DataError, OutputError
-from dialtools.streams import fbin, npy
-from dialtools.streams.fbin import read_fbin
+from dialtools.streams import matrices
 from dialtools.streams.making import making, options_of
-from dialtools.streams.npy import read_matrix, read_numbers
+from dialtools.streams.matrices import read_fbin, read_matrix, read_numbers
 from dialtools.streams.sinks import writer
 from dialtools.streams.vector_files import embedding_parts, holds_vectors, read_embeddings
 from dialtools.streams.vectors import (
@@ -268,7 +267,7 @@ def test_what_is_no_matrix_of_numpys_is_told(data: bytes, said: str):
 
 
 def test_numbers_are_read_a_block_at_a_time_and_no_further_than_one_byte_beyond(monkeypatch):
-    monkeypatch.setattr(npy, "BLOCK_BYTES", 3)
+    monkeypatch.setattr(matrices, "BLOCK_BYTES", 3)
 
     class Watched(io.BytesIO):
         asked: list[int]
@@ -333,9 +332,9 @@ def test_fbin_is_rows_dimensions_and_numbers_of_four_bytes(tmp_path: Path):
 
 def test_fbin_counts_no_further_than_its_four_bytes():
     most = 2**31 - 1
-    assert fbin._header(most, 1, np.dtype("f4")) == np.array([most, 1], "<i4").tobytes()
+    assert matrices._fbin_header(most, 1, np.dtype("f4")) == np.array([most, 1], "<i4").tobytes()
     with pytest.raises(OutputError, match="2,147,483,648 rows, and fbin counts to 2,147,483,647"):
-        fbin._header(most + 1, 1, np.dtype("f4"))
+        matrices._fbin_header(most + 1, 1, np.dtype("f4"))
 
 
 def test_metadata_is_that_of_the_writer_without_what_arrow_adds(tmp_path: Path):

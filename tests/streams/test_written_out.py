@@ -23,7 +23,7 @@ from dialtools.streams.failure import MARK
 from dialtools.streams.record_tables import record_batches
 from dialtools.streams.schemas import schema_of
 from dialtools.streams.sinks import (
-    json_lines,
+    json_line,
     open_output,
     output_format,
     write_batches,
@@ -201,7 +201,7 @@ def test_rows_are_batches_of_a_few_thousand_in_which_nothing_is_lost(monkeypatch
 def test_what_json_has_no_kind_for_is_written_as_text(monkeypatch: pytest.MonkeyPatch):
     stdout = piped(monkeypatch)
     row = {"a": np.array([1.5, 2]), "b": Decimal("1.50"), "c": None}
-    assert list(json_lines([row])) == [b'{"a":[1.5,2.0],"b":"1.50","c":null}\n']
+    assert json_line(row) == b'{"a":[1.5,2.0],"b":"1.50","c":null}\n'
     write_records([{"a": 1}], "-")
     write_records([{"a": 1}], "-", to="arrow", metadata={"x": "y"})
     lines, _, stream = stdout.getvalue().partition(b"\n")

@@ -1,4 +1,8 @@
-"""A matrix as NumPy keeps it, with the columns beside it."""
+"""A matrix in a file of its own, with the columns beside it.
+
+.npy is NumPy's. .fbin, which usearch, DiskANN and the benchmarks of search read, has rows and
+dimensions, four bytes each, then the numbers of all rows, float32; all little-endian.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,14 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
-import orjson
 import pyarrow as pa
 
-from dialtools.errors import ConfigError, DataError
+from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.shown import cut
 from dialtools.streams.atomic import atomic_file
 from dialtools.streams.formats import FORMATS
 from dialtools.streams.rows import rows
-from dialtools.streams.sinks import Write
+from dialtools.streams.sinks import Write, json_line
 from dialtools.streams.together import together
 
 MAGIC = b"\x93NUMPY"
@@ -28,7 +31,8 @@ LENGTH_BYTES = {1: 2, 2: 4, 3: 4}
 """Of the header's length, by version of the format."""
 BLOCK_BYTES = 16 << 20
 """Read at once: memory grows with what is there, not with what a header says there is."""
-
+FBIN_NUMBERS, FBIN_SIZES = np.dtype("<f4"), np.dtype("<i4")
+MOST_ROWS = np.iinfo(np.int32).max
 
 Header = Callable[[int, int, "np.dtype[Any]"], bytes]
 """From rows, dimensions and the type of the numbers to a header of one length."""
@@ -69,11 +73,24 @@ def _npy_header(rows: int, dimensions: int, dtype: np.dtype[Any]) -> bytes:
 
 def npy_writer(output: str, *, overwrite: bool, **_: Any) -> AbstractContextManager[Write]:
     """Open FILE.npy for batches of one column of vectors; FILE.npy.columns.jsonl takes the rest."""
-    return matrix_writer(output, "npy", overwrite=overwrite, header=_npy_header)
+    return _matrix_writer(output, "npy", overwrite=overwrite, header=_npy_header)
+
+
+def _fbin_header(rows: int, dimensions: int, _dtype: np.dtype[Any]) -> bytes:
+    if rows > MOST_ROWS:
+        raise OutputError(f"{rows:,} rows, and fbin counts to {MOST_ROWS:,}", hint="--to npy")
+    return np.array([rows, dimensions], FBIN_SIZES).tobytes()
+
+
+def fbin_writer(output: str, *, overwrite: bool, **_: Any) -> AbstractContextManager[Write]:
+    """Open FILE.fbin for batches of one column of vectors; its columns are as those of npy."""
+    return _matrix_writer(
+        output, "fbin", overwrite=overwrite, header=_fbin_header, dtype=FBIN_NUMBERS
+    )
 
 
 @contextmanager
-def matrix_writer(
+def _matrix_writer(
     output: str, kind: str, *, overwrite: bool, header: Header, dtype: Any = None
 ) -> Generator[Write]:
     """Open a file of a matrix for batches of one column of vectors, and one beside it for the rest.
@@ -101,7 +118,7 @@ def matrix_writer(
             flat = batch[names[0]].flatten().to_numpy()
             matrix.add(flat if dtype is None else flat.astype(dtype), batch.num_rows)
             for row in rows(batch.drop_columns(names), gaps=True):
-                lines.write(orjson.dumps(row, default=str) + b"\n")
+                lines.write(json_line(row))
 
         yield write
         matrix.close()
@@ -119,6 +136,20 @@ def read_matrix(stream: BinaryIO, path: str) -> np.ndarray:
     content = read_numbers(stream, shape[0] * shape[1] * dtype.itemsize, path)
     order = "C" if rows_first else "F"
     return np.frombuffer(content, dtype).reshape(shape, order=order)
+
+
+def read_fbin(stream: BinaryIO, path: str) -> np.ndarray:
+    """Read the matrix of an open .fbin file, whole or not at all.
+
+    Raises:
+        DataError: if it is longer or shorter than its header says.
+    """
+    sizes = stream.read(2 * FBIN_SIZES.itemsize).ljust(8, b"\xff")  # what is cut is below zero
+    rows, dimensions = np.frombuffer(sizes, FBIN_SIZES).tolist()
+    if rows < 0 or dimensions < 0:
+        raise DataError("no fbin: it does not begin with rows and dimensions", where=path)
+    content = read_numbers(stream, rows * dimensions * FBIN_NUMBERS.itemsize, path)
+    return np.frombuffer(content, FBIN_NUMBERS).reshape(rows, dimensions)
 
 
 def read_numbers(stream: BinaryIO, size: int, path: str) -> bytearray:
