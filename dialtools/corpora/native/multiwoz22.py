@@ -22,7 +22,7 @@ def raw(files: Files) -> Iterator[Raw]:
     acts: dict[str, Any] = {}
     for name in () if files.single else files.names(ACTS):
         acts |= files.json_object(name, of="dialogues")
-    for each in items(files, "dialogues_[0-9]*.json"):
+    for each in items("dialogues_[0-9]*.json")(files):
         yield each._replace(more=acts)
 
 

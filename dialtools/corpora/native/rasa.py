@@ -21,7 +21,7 @@ BEGINS = ("session_started", "restart")
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the sessions of each sender, by trackers or by events; `more` is sender and number."""
     by_sender: dict[str | None, list[Raw]] = {}
-    for raw in documents(files):
+    for raw in documents()(files):
         sender = known_text(raw.value, "sender_id") if isinstance(raw.value, dict) else None
         by_sender.setdefault(sender, []).append(raw)
     for sender, group in by_sender.items():
