@@ -11,11 +11,10 @@ from typing import IO, Any
 from dialtools.advance import Advance, silent
 from dialtools.augment import consistent
 from dialtools.augment.book import Book, key
-from dialtools.augment.fill import fillings
+from dialtools.augment.fill import Template, fillings, template
 from dialtools.augment.items import Item, Turn, items, short
 from dialtools.augment.options import AugmentOptions
 from dialtools.augment.tagger import Marked, marked_by, tagger
-from dialtools.augment.templates import Template, template
 from dialtools.chance import stable_hash
 from dialtools.corpora.fields import as_text, is_known
 from dialtools.errors import DataError
