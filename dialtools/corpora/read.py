@@ -78,7 +78,7 @@ def dialogue_chunks(
         keep: the other columns of a table go along with its turns.
         shard: the part of the inputs that is wanted.
     """
-    files = each_file(paths, format, whole=logs.rows_are_turns)
+    files = each_file(paths, format, whole=bool(logs.of_turns))
     mine = list(spans(files, shard))
     read = partial(_dialogue_chunks, format=format, logs=logs, prompt=prompt, keep=keep)
     chunks = _each_input(mine, paths, read, policy, tally)
@@ -121,15 +121,15 @@ def _dialogue_chunks(
     prompt: bool,
     keep: bool,
 ) -> Iterator[Chunk]:
-    told = logs.rows_are_turns and format is None and not is_archive(path)
+    told = logs.of_turns and format is None and not is_archive(path)
     is_table = told and (Path(path).is_file() or is_in_parts(path))
     corpus = None if is_table else corpus_of(path, format)
     chosen = logs.format_of(path, format) if not corpus else format
     kind = input_format(path, chosen)
     logs.check_format(display_name(path), corpus or kind)
     if corpus:
-        yield from within(span, _corpus(path, corpus), policy, tally)
-    elif FORMATS[kind].columns or logs.rows_are_turns:
+        yield from within(span, partial(corpus_chunks, path, corpus), policy, tally)
+    elif FORMATS[kind].columns or logs.of_turns:
         kind = kind if FORMATS[kind].columns else chosen
         yield from within(span, partial(table_chunks, path, kind, logs, keep=keep), policy, tally)
     else:
@@ -173,7 +173,7 @@ def _record_chunks(
     if logs:
         logs.check_format(display_name(path), corpus or kind)
     if corpus:
-        yield from within(span, _corpus(path, corpus), policy)
+        yield from within(span, partial(corpus_chunks, path, corpus), policy)
     elif FORMATS[kind].columns:
 
         def read(policy: Policy, _: Tally) -> Iterator[Chunk]:
@@ -182,10 +182,6 @@ def _record_chunks(
         yield from within(span, read, policy)
     else:
         yield from lines(format=format, whole_dialogues=False)
-
-
-def _corpus(path: str, name: str) -> Callable[[Policy, Tally], Iterator[Chunk]]:
-    return lambda policy, tally: corpus_chunks(path, name, policy, tally)
 
 
 def read_records(

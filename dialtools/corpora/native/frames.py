@@ -23,10 +23,8 @@ def record(raw: Raw) -> dict[str, Any]:
 
 
 def _turn(entry: Any) -> dict[str, Any]:
-    speaker, text = (
-        known(SPEAKERS, field(entry, "author", str), "author"),
-        field(entry, "text", str),
-    )
+    speaker = known(SPEAKERS, field(entry, "author", str), "author")
+    text = field(entry, "text", str)
     acts = field(field(entry, "labels", dict, default={}), "acts", list, default=[])
     names = dict.fromkeys(field(act, "name", str) for act in acts)
     pairs = [

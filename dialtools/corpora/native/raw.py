@@ -309,6 +309,7 @@ def name_and_value(entry: Any, name: str) -> tuple[str, Any]:
     Raises:
         Unexpected: if it is another thing.
     """
-    if isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str):
-        return entry[0], entry[1]
+    match entry:
+        case [str(label), value]:
+            return label, value
     raise Unexpected(f"{name}: expected [slot, value], found {str(entry)[:80]}")
