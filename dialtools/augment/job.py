@@ -22,7 +22,6 @@ from dialtools.streams.full import scratch_file
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally, counted, given
 
-COPY = "repeats of others"
 LABELS = ("label", "labels")
 """Fields of what a text is about: a template is filled once for each that it has."""
 
@@ -143,7 +142,7 @@ class Augment:
         number = 0
         for turns in self._filled(item):
             if not _add(self.seen, _digest(turns)):
-                self.tally.drop(COPY)
+                self.tally.drop("repeats of others")
                 continue
             number += 1
             self.synthetic += 1

@@ -10,7 +10,6 @@ from dialtools.streams.options import InputOptions, OutputOptions
 from dialtools.values import at_least, byte_size, cosine, name_list
 
 LEAST_MEMORY = 512 << 20
-MOST_NEAREST = 10_000
 
 
 @dataclass
@@ -26,7 +25,7 @@ class NeighborOptions(OutputOptions, RunOptions):
         10,
         short="-k",
         metavar="N",
-        parse=at_least(1, most=MOST_NEAREST),
+        parse=at_least(1, most=10_000),
         help="number of nearest rows per row, if there are as many",
         not_with="groups",
     )
