@@ -34,17 +34,13 @@ class NeighborOptions(OutputOptions, RunOptions):
     )
     groups: bool = option(
         False,
-        help=(
-            "write groups of rows that are linked by cosines of at least --min-cosine, instead "
-            "of pairs"
-        ),
+        help="write groups of rows that are linked by cosines of at least --min-cosine, instead "
+        "of pairs",
     )
     approximate: bool = option(
         False,
-        help=(
-            "search a graph of the rows (HNSW, needs dialtools[ann]) and report what it misses;"
-            " it is in memory, on top of --memory"
-        ),
+        help="search a graph of the rows (HNSW, needs dialtools[ann]) and report what it misses;"
+        " it is in memory, on top of --memory",
         not_with="groups",
     )
     min_cosine: float | None = option(
@@ -59,10 +55,8 @@ class NeighborOptions(OutputOptions, RunOptions):
         metavar="NAME[,NAME]",
         parse=name_list,
         group="Input",
-        help=(
-            "if the files have several vectors: those to search with, and those to search "
-            "among; context,response takes context_embedding and response_embedding"
-        ),
+        help="if the files have several vectors: those to search with, and those to search "
+        "among; context,response takes context_embedding and response_embedding",
         shown="the only ones, or embedding",
     )
     keep: tuple[str, ...] = option(
