@@ -174,16 +174,11 @@ CORPUS = Addition(
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, dialogue, field, items, turn
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the duets of all files."""
-    yield from items(files, "duets_*.json")
+raw = items("duets_*.json")
 
 
 def record(raw: Raw) -> dict[str, Any]:

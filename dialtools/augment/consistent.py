@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dialtools.augment.book import key
-from dialtools.augment.fill import combinations, put
+from dialtools.augment.fill import Template, combinations, put, template
 from dialtools.augment.items import Turn
-from dialtools.augment.templates import Template, template
 from dialtools.corpora.utterances import Span
 from dialtools.words import combining_marks
 

@@ -11,11 +11,10 @@ from typing import IO, Any
 from dialtools.advance import Advance, silent
 from dialtools.augment import consistent
 from dialtools.augment.book import Book, key
-from dialtools.augment.fill import fillings
+from dialtools.augment.fill import Template, fillings, template
 from dialtools.augment.items import Item, Turn, items, short
 from dialtools.augment.options import AugmentOptions
 from dialtools.augment.tagger import Marked, marked_by, tagger
-from dialtools.augment.templates import Template, template
 from dialtools.chance import stable_hash
 from dialtools.corpora.fields import as_text, is_known
 from dialtools.errors import DataError
@@ -23,7 +22,6 @@ from dialtools.streams.full import scratch_file
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally, counted, given
 
-COPY = "repeats of others"
 LABELS = ("label", "labels")
 """Fields of what a text is about: a template is filled once for each that it has."""
 
@@ -144,7 +142,7 @@ class Augment:
         number = 0
         for turns in self._filled(item):
             if not _add(self.seen, _digest(turns)):
-                self.tally.drop(COPY)
+                self.tally.drop("repeats of others")
                 continue
             number += 1
             self.synthetic += 1

@@ -12,7 +12,6 @@ from dialtools.streams.options import OF_ALL_PARTS, OutputOptions, ShardOptions
 from dialtools.values import at_least, either, name_list
 
 RULES = "rules"
-SLOTLESS = ("keep", "skip")
 ALL = 10**15
 """More than any template makes."""
 
@@ -112,7 +111,7 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
     )
     slotless: str = option(
         "keep",
-        choices=SLOTLESS,
+        choices=("keep", "skip"),
         group="Templates",
         help="keep records without slots, as their own template, or skip them",
     )

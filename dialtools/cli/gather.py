@@ -73,7 +73,7 @@ def _write(whole: Whole, options: GatherOptions, advance: Advance) -> None:
         "advance": advance,
     }
     if command == "dial-freq":
-        from dialtools.freq.parts import write_gathered
+        from dialtools.freq.output import write_gathered
 
         write_gathered(whole, **where)
     else:

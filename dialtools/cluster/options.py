@@ -49,10 +49,8 @@ class FindOptions:
         "5-50",
         metavar="N|LOW-HIGH",
         parse=count_or_bounds,
-        help=(
-            "number of clusters; of bounds, the number with the highest silhouette; not with "
-            "hdbscan"
-        ),
+        help="number of clusters; of bounds, the number with the highest silhouette; not with "
+        "hdbscan",
         goes_with=("method", (KMEANS, AGGLOMERATIVE)),
         not_with="distance",
     )
@@ -74,10 +72,8 @@ class FindOptions:
     linkage: str | None = option(
         None,
         choices=LINKAGES,
-        help=(
-            "agglomerative: join clusters whose variance grows least (ward), or which are "
-            "nearest by mean distance (average) or by largest distance (complete)"
-        ),
+        help="agglomerative: join clusters whose variance grows least (ward), or which are "
+        "nearest by mean distance (average) or by largest distance (complete)",
         shown="ward; average with --distance",
         goes_with=("method", (AGGLOMERATIVE,)),
     )
@@ -140,10 +136,8 @@ class RowOptions(RowLimitOptions):
         "row",
         choices=PER,
         group="Input",
-        help=(
-            "dialogue: a row per dialogue, the mean of its first user turns (files of "
-            "dial-embed --per turn)"
-        ),
+        help="dialogue: a row per dialogue, the mean of its first user turns (files of "
+        "dial-embed --per turn)",
     )
     turns: int = option(
         1,
@@ -166,10 +160,8 @@ class ClusterOptions(FindOptions, RowOptions, OutputOptions, RunOptions):
         0,
         metavar="N",
         parse=at_least(0, most=10_000),
-        help=(
-            "find clusters again in N samples of four fifths of the rows, and report how "
-            "similar they are"
-        ),
+        help="find clusters again in N samples of four fifths of the rows, and report how "
+        "similar they are",
     )
     keep: tuple[str, ...] = option(
         KEPT,
@@ -218,9 +210,7 @@ class DriftOptions(FindOptions, RowOptions, TableOutputOptions, RunOptions):
         2_000,
         metavar="N",
         parse=at_least(2, most=20_000),
-        help=(
-            "maximum rows per file for the energy distance; if there are more, a sample by --seed"
-        ),
+        help="maximum rows per file for the energy distance; if there are more, a sample by --seed",
     )
     permutations: int = option(
         999,

@@ -38,7 +38,7 @@ NO_MARK = "--encoding utf-16-le reads UTF-16 that begins with no mark, as bcp wr
 
 
 def row_chunks(
-    path: str, kind: str, column: str | None, policy: Policy, logs: LogOptions | None = None
+    path: str, kind: str, column: str | None, logs: LogOptions | None, policy: Policy
 ) -> Iterator[Chunk]:
     """Yield chunks of plain records, one a row.
 
@@ -50,15 +50,11 @@ def row_chunks(
     name = display_name(path)
     columns = (column,) if column else ()
     first = 2  # below the header
-    held: list[dict[str, str]] = []
     hint = "--field NAME names it"
-    for _, row in rows(path, kind, columns, logs, policy, hint=hint, likely=text_flag):
-        held.append(row)
-        if len(held) == ROWS_A_CHUNK:
-            yield Chunk(name, first, ROWS, held)
-            first, held = first + len(held), []
-    if held:
+    read = rows(path, kind, columns, logs, policy, hint=hint, likely=text_flag)
+    while held := [row for _, row in islice(read, ROWS_A_CHUNK)]:
         yield Chunk(name, first, ROWS, held)
+        first += len(held)
 
 
 def rows(

@@ -13,13 +13,9 @@ from dialtools.corpora.options import LogOptions
 from dialtools.shown import listed
 from dialtools.streams.hints import OF_TURNS
 
-HINT_OF_UTTERANCES = "--kind self makes pairs of utterances{}; {}"
-OF_ONE_LABEL = ", --kind same-label of those of one label"
-HINT_OF_ROWS = "{} reads a turn a row"
 HINT_OF_TEXTS = (
     "two texts are no dialogue: --kind texts pairs them, --kind utterance writes them as they are"
 )
-HINT_OF_PAIRS = "these are pairs already, which dial-train reads"
 HINT_OF_ALL = "{0} is a list of records: `jq -c '.{0}[]'` writes each on a line of its own"
 HINT_BY_NAME = (
     "each name has a dialogue: `jq -c '{0}to_entries[] | {{id: .key}} + {1}'` writes each on a line"
@@ -97,15 +93,16 @@ def _hint_of_names(names: Collection[str], error: str, record: Mapping[str, Any]
     if all(any(key in names for key in keys) for keys in (ASKED, ANSWERED)):
         return HINT_OF_TEXTS
     likely = flags(names, LogOptions())
-    as_rows = HINT_OF_ROWS.format(likely or "--dialogue-column NAME")
+    as_rows = f"{likely or '--dialogue-column NAME'} reads a turn a row"
     if is_utterance(names):
         there = "" if likely else f": there are {listed(names)}"
         if not likely and any(key in names for key in SPEAKER_KEYS):
             there += f"; {OF_TURNS}"
-        labelled = OF_ONE_LABEL if any(key in names for key in LABELS) else ""
-        return HINT_OF_UTTERANCES.format(labelled, as_rows) + there
+        is_labelled = any(key in names for key in LABELS)
+        labelled = ", --kind same-label of those of one label" if is_labelled else ""
+        return f"--kind self makes pairs of utterances{labelled}; {as_rows}{there}"
     if {"context", RESPONSE} <= set(names):
-        return HINT_OF_PAIRS
+        return "these are pairs already, which dial-train reads"
     if error != NO_TURNS:
         return None
     if likely:

@@ -166,11 +166,6 @@ class LogOptions:
         return [f"--{name.replace('_', '-')}" for name in OF_TURNS if getattr(self, name)]
 
     @property
-    def rows_are_turns(self) -> bool:
-        """Whether a flag says that the input is a table of turns."""
-        return bool(self.of_turns)
-
-    @property
     def reading(self) -> tuple[Callable[[str], str], ...]:
         """What is made of each text, one after another."""
         return (seen,) * self.html + (unquoted,) * self.drop_quotes
@@ -213,10 +208,9 @@ class LogOptions:
                 f"--speaker-prefix reads lines of plain text, and {where} is read as {kind}",
                 hint="--from text reads it so",
             )
-        if self.rows_are_turns and kind not in FORMATS:
-            flag = self.of_turns[0]
+        if self.of_turns and kind not in FORMATS:
             raise ConfigError(
-                f"{flag} is for tables of a turn a row, and {where} is read as {kind}"
+                f"{self.of_turns[0]} is for tables of a turn a row, and {where} is read as {kind}"
             )
         if kind in FORMATS and FORMATS[kind].columns:
             return

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from functools import cache
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +51,8 @@ def corpus_of(path: str, chosen: str | None) -> str | None:
             if any(ends_like(file, mark) for mark in corpus.alone):
                 return name
         return _by_opening(path)
-    files = Files(path, Policy())
-    try:
+    with closing(Files(path, Policy())) as files:
         return recognised(files)
-    finally:
-        files.close()
 
 
 def each_file(paths: Sequence[str], chosen: str | None, *, whole: bool = False) -> list[str]:
@@ -132,13 +128,10 @@ def _is_named(path: str, corpus: Corpus) -> bool:
 
 
 def _opens(corpus: Corpus, opening: bytes) -> bool:
-    pattern = _compiled(corpus.opening)
-    return bool(pattern and pattern.match(opening.lstrip().decode("utf-8", "ignore")))
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str] | None:
-    return re.compile(pattern, re.DOTALL | re.MULTILINE) if pattern else None
+    if not corpus.opening:
+        return False
+    text = opening.lstrip().decode("utf-8", "ignore")
+    return re.match(corpus.opening, text, re.DOTALL | re.MULTILINE) is not None
 
 
 def recognised(files: Files) -> str:
@@ -187,11 +180,11 @@ def corpus_chunks(
     Raises:
         DataError: if the files are not those of the corpus.
     """
-    reader, files = lookup(CORPORA, name, kind="corpus"), Files(path, policy)
+    reader = lookup(CORPORA, name, kind="corpus")
     held: list[dict[str, Any]] = []
     lines: list[int] = []
     at = ""
-    try:
+    with closing(Files(path, policy)) as files:
         for where, record in _records(reader, files, Tally() if tally is None else tally):
             if held and (where.name != at or len(held) == ROWS_A_CHUNK):
                 yield Chunk(at, lines[0], ROWS, held, tuple(lines))
@@ -201,8 +194,6 @@ def corpus_chunks(
             lines.append(where.line)
         if held:
             yield Chunk(at, lines[0], ROWS, held, tuple(lines))
-    finally:
-        files.close()
 
 
 def _records(reader: Any, files: Files, tally: Tally) -> Iterator[tuple[Where, dict[str, Any]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -78,7 +78,7 @@ def dialogue_chunks(
         keep: the other columns of a table go along with its turns.
         shard: the part of the inputs that is wanted.
     """
-    files = each_file(paths, format, whole=logs.rows_are_turns)
+    files = each_file(paths, format, whole=bool(logs.of_turns))
     mine = list(spans(files, shard))
     read = partial(_dialogue_chunks, format=format, logs=logs, prompt=prompt, keep=keep)
     chunks = _each_input(mine, paths, read, policy, tally)
@@ -88,7 +88,7 @@ def dialogue_chunks(
 
 
 def _each_input(
-    mine: Sequence[tuple[str, Span | None]],
+    mine: Iterable[tuple[str, Span | None]],
     paths: Sequence[str],
     read: Callable[..., Iterator[Chunk]],
     policy: Policy,
@@ -121,15 +121,15 @@ def _dialogue_chunks(
     prompt: bool,
     keep: bool,
 ) -> Iterator[Chunk]:
-    told = logs.rows_are_turns and format is None and not is_archive(path)
+    told = logs.of_turns and format is None and not is_archive(path)
     is_table = told and (Path(path).is_file() or is_in_parts(path))
     corpus = None if is_table else corpus_of(path, format)
     chosen = logs.format_of(path, format) if not corpus else format
     kind = input_format(path, chosen)
     logs.check_format(display_name(path), corpus or kind)
     if corpus:
-        yield from within(span, _corpus(path, corpus), policy, tally)
-    elif FORMATS[kind].columns or logs.rows_are_turns:
+        yield from within(span, partial(corpus_chunks, path, corpus), policy, tally)
+    elif FORMATS[kind].columns or logs.of_turns:
         kind = kind if FORMATS[kind].columns else chosen
         yield from within(span, partial(table_chunks, path, kind, logs, keep=keep), policy, tally)
     else:
@@ -154,38 +154,33 @@ def record_chunks(
         prompt: hand on the lines that a pipe has, rather than wait for a full chunk.
         shard: the part of the inputs that is wanted.
     """
-    for path, span in spans(each_file(paths, format), shard):
-        with policy.one_of_many(alone=path in (*paths, "-")) as passed:
-            lines = partial(read_chunks, [path], prompt=prompt, span=span, policy=policy)
-            yield from passed(_record_chunks(path, span, lines, format, policy, column, logs))
+    read = partial(_record_chunks, format=format, column=column, prompt=prompt, logs=logs)
+    yield from _each_input(spans(each_file(paths, format), shard), paths, read, policy, Tally())
 
 
 def _record_chunks(
     path: str,
     span: Span | None,
-    lines: Callable[..., Iterator[Chunk]],
-    format: str | None,
     policy: Policy,
+    tally: Tally,
+    *,
+    format: str | None,
     column: str | None,
+    prompt: bool,
     logs: LogOptions | None,
 ) -> Iterator[Chunk]:
     kind, corpus = input_format(path, format), corpus_of(path, format)
     if logs:
         logs.check_format(display_name(path), corpus or kind)
     if corpus:
-        yield from within(span, _corpus(path, corpus), policy)
+        yield from within(span, partial(corpus_chunks, path, corpus), policy, tally)
     elif FORMATS[kind].columns:
-
-        def read(policy: Policy, _: Tally) -> Iterator[Chunk]:
-            return row_chunks(path, kind, column, policy, logs)
-
-        yield from within(span, read, policy)
+        rows = partial(row_chunks, path, kind, column, logs)
+        yield from within(span, lambda policy, _: rows(policy), policy, tally)
     else:
-        yield from lines(format=format, whole_dialogues=False)
-
-
-def _corpus(path: str, name: str) -> Callable[[Policy, Tally], Iterator[Chunk]]:
-    return lambda policy, tally: corpus_chunks(path, name, policy, tally)
+        yield from read_chunks(
+            [path], format=format, prompt=prompt, span=span, policy=policy, whole_dialogues=False
+        )
 
 
 def read_records(

@@ -33,12 +33,9 @@ NAME_COLUMNS = (
     "--kind texts pairs two texts a row"
 )
 IDS = ("message_id", "id")
-ID_COLUMN = "--id-column NAME names its column"
-NO_ID = "no id of the row, which --reply-column needs"
 BY_ITSELF = "; naming the files of the folder reads each by itself"
 LAST = "turns without a place in an order"
 UNREAD = "turns in the order of texts that look like times"
-NO_COLUMNS = "--from tsv reads it as a table, as Excel's Unicode text is one"
 
 
 class Columns(NamedTuple):
@@ -151,7 +148,8 @@ def _rows(
     for chunk in _each_part(path, kind, policy):
         if not (chunk.json or chunk.columnar):
             raise ConfigError(
-                f"{chunk.name} is read as {chunk.format}, which has no columns", hint=NO_COLUMNS
+                f"{chunk.name} is read as {chunk.format}, which has no columns",
+                hint="--from tsv reads it as a table, as Excel's Unicode text is one",
             )
         rows = list(records(chunk, policy))
         if rows and chunk.name != part:
@@ -196,8 +194,9 @@ def _turns(
             message = f"{columns.dialogue}: no dialogue id"
             policy.reject(where, message, row)
         elif columns.reply and not _first(row, columns.ids):
-            message = f"{' or '.join(columns.ids)}: {NO_ID}"
-            policy.reject(where, message, row, hint=ID_COLUMN)
+            names = " or ".join(columns.ids)
+            message = f"{names}: no id of the row, which --reply-column needs"
+            policy.reject(where, message, row, hint="--id-column NAME names its column")
         else:
             yield Row(line, identity, _turn(row, columns, keep=keep))
 

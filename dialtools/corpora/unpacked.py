@@ -7,7 +7,7 @@ path tells (`bytesio.own_name`). Archives of a published corpus are read in plac
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -73,10 +73,7 @@ def _own_archive(path: str, chosen: str | None) -> Generator[Files | None]:
     if chosen in CORPORA or not (is_archive(path) and Path(path).is_file()):
         yield None
         return
-    files = Files(path, Policy())
-    try:
+    with closing(Files(path, Policy())) as files:
         own = any(map(by_suffix, files.names()))
         foreign = not own or any(lies_in(files, corpus) for corpus in CORPORA.values())
         yield None if foreign else files
-    finally:
-        files.close()

@@ -1,4 +1,7 @@
-"""Records with their weights: spliced into JSON lines as they stand, or as a column of a batch."""
+"""Records with their weights: spliced into JSON lines as they stand, or as a column of a batch.
+
+Between the two passes, of counting and of weighing, they are put aside on disk.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ import orjson
 import pyarrow as pa
 
 from dialtools.freq.texts import Texts
-from dialtools.streams.payloads import Payload, batch_with, lines_with, records_of
+from dialtools.streams.full import scratch_file
+from dialtools.streams.payloads import Payload, PayloadSpool, batch_with, lines_with, records_of
 from dialtools.streams.record_tables import record_batches
 
 WEIGHT = "weight"
@@ -26,6 +30,42 @@ class Weighed(NamedTuple):
     def is_lines(self) -> bool:
         """Whether the payload is JSON lines."""
         return isinstance(self.payload, bytes)
+
+
+class Spool:
+    """Holds on disk what `add` was given, and gives it back in that order."""
+
+    def __init__(self) -> None:
+        self.payloads = PayloadSpool()
+        self.texts = scratch_file()
+        self.parts: list[tuple[int, str]] = []
+        """The input of each batch, and its name."""
+        self.stream: Any = None
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.payloads.close()
+        self.texts.close()
+
+    def add(self, texts: Texts) -> None:
+        """Put a batch aside."""
+        batch = pa.RecordBatch.from_arrays([texts.texts], ["text"])
+        self.stream = self.stream or pa.ipc.new_stream(self.texts, batch.schema)
+        self.stream.write_batch(batch)
+        assert texts.payload is not None  # what is to be re-emitted was asked for
+        self.payloads.add(texts.payload)
+        self.parts.append((texts.source, texts.name))
+
+    def __iter__(self) -> Iterator[Texts]:
+        if not self.parts:
+            return
+        self.stream.close()
+        self.texts.seek(0)
+        with pa.ipc.open_stream(self.texts) as batches:
+            for part, batch, payload in zip(self.parts, batches, self.payloads, strict=True):
+                yield Texts(*part, batch["text"], payload=payload)
 
 
 def first_texts(parts: Iterable[Texts], most: int | None) -> Iterator[Texts]:

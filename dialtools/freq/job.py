@@ -15,13 +15,12 @@ from dialtools.corpora.logs import FIRST_TEXTS, probe
 from dialtools.corpora.read import record_chunks
 from dialtools.errors import ConfigError
 from dialtools.freq import render
-from dialtools.freq.annotate import Weighed, first_texts, weighed
+from dialtools.freq.annotate import Spool, Weighed, first_texts, weighed
 from dialtools.freq.columns import normalised
 from dialtools.freq.count import Counting
 from dialtools.freq.fields import TEXT
 from dialtools.freq.imbalance import Spectrum
 from dialtools.freq.options import FreqOptions
-from dialtools.freq.spool import Spool
 from dialtools.freq.texts import Extractor, Texts, count_empty
 from dialtools.freq.weights import Weighting
 from dialtools.streams.ahead import ahead

@@ -1,4 +1,4 @@
-"""Frequencies, weighed records and summaries to where the options say."""
+"""Frequencies, of one run or of all its parts, weighed records and summaries to their outputs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ from contextlib import closing, nullcontext
 from itertools import chain, islice
 from typing import Any
 
+from dialtools.advance import Advance
 from dialtools.freq.annotate import rendered
 from dialtools.freq.imbalance import SCHEMA, Spectrum, imbalance
 from dialtools.freq.job import Freq
 from dialtools.freq.options import FreqOptions
+from dialtools.options import Layer, resolve
 from dialtools.streams.formats import FORMATS
-from dialtools.streams.parts import telling_beside
+from dialtools.streams.join import format_of_parts, join
+from dialtools.streams.parts import Whole, telling_beside
 from dialtools.streams.payloads import passed_on_format
+from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import as_metadata
 from dialtools.streams.sinks import is_stream, output_format, writer
 
 Provenance = Callable[..., dict[str, Any]]
 """Returns what made the output, with the counts that it is given."""
+OF_TEXTS = ("field", "unit", "ignore", "annotate")
+"""Options of what is counted, which the parts have done."""
 
 
 def check_outputs(options: FreqOptions) -> None:
@@ -38,6 +44,24 @@ def write_frequencies(freq: Freq, provenance: Provenance) -> None:
     ):
         counts = {"total": counting.total, "distinct": counting.distinct}
         _write(payloads, freq.options, kind, lambda: provenance(counts))
+
+
+def write_gathered(
+    whole: Whole, *, output: str, to: str | None, overwrite: bool, advance: Advance
+) -> None:
+    """Write the frequency records of one run over all that the parts have counted."""
+    given: dict[str, Any] = whole.facts["options"]
+    if given.get("annotate"):  # no counts, but records, one part after another
+        join(whole, output, to=to, overwrite=overwrite, advance=advance)
+        return
+    kept = {name: value for name, value in given.items() if name not in OF_TEXTS}
+    where = {"to": to or format_of_parts(whole), "output": output, "overwrite": overwrite}
+    settings = kept | where | {"merge": True}
+    options, _ = resolve(FreqOptions, [Layer("the parts", settings)])
+    options.inputs = tuple(whole.paths)
+    freq = Freq(options, Policy())
+    write_frequencies(freq, lambda counts: whole.facts | {"counts": counts})
+    advance(len(whole.paths))
 
 
 def write_annotated(freq: Freq, provenance: Provenance) -> None:

@@ -161,37 +161,37 @@ class Extractor:
 
     def _records(self, chunk: Chunk, source: int) -> Texts:
         """Take the texts record by record."""
-        rows = _Rows(chunk)
+        kept = Kept(chunk)
+        texts: list[str] = []
+        counts: list[int] = []
+        places: list[Place] = []
+        of_pairs = False
         for number, record in records(chunk, self.policy):
             try:
-                texts = self.texts_of(record)
+                own = self.texts_of(record)
                 count = count_of(record) if self.merge else 1
                 place = self.places.place(record, self.field) if self.tell_places else None
             except BadRecord as error:
                 where = Where(chunk.name, number)
                 self.policy.reject(where, str(error), record, self._hint(record))
                 continue
-            rows.texts += texts
+            texts += own
             if self.merge:
-                rows.counts.append(count)
-            if self.tell_places:
-                self._place(place, len(texts), rows)
+                counts.append(count)
+            if self.tell_places:  # what is no pair has turns of its own
+                of_pairs = of_pairs or place is not None
+                places += [place or Place(None, self.places.next()) for _ in own]
             if self.keep:
-                rows.kept.keep(number, record)
+                kept.keep(number, record)
 
         return Texts(
             source,
             chunk.name,
-            pa.array(rows.texts, pa.string()),
-            pa.array(rows.counts, pa.int64()) if self.merge else None,
-            *(columns_of(rows.places) if rows.of_pairs else ()),
-            payload=rows.kept.payload() if self.keep else None,
+            pa.array(texts, pa.string()),
+            pa.array(counts, pa.int64()) if self.merge else None,
+            *(columns_of(places) if of_pairs else ()),
+            payload=kept.payload() if self.keep else None,
         )
-
-    def _place(self, place: Place | None, texts: int, rows: _Rows) -> None:
-        """Note the turn of each text of a record; what is no pair has turns of its own."""
-        rows.of_pairs = rows.of_pairs or place is not None
-        rows.places += [place or Place(None, self.places.next()) for _ in range(texts)]
 
     def texts_of(self, record: dict[str, Any]) -> list[str]:
         """Return the texts of a record.
@@ -214,17 +214,6 @@ class Extractor:
             return None if self.field in record else nearest(self.field, list(record))
         is_known = holds_turns(record) or RESPONSE in record or TEXT in record
         return None if is_known else "--field NAME counts another field"
-
-
-class _Rows:
-    """What is taken from the records of a chunk."""
-
-    def __init__(self, chunk: Chunk) -> None:
-        self.kept = Kept(chunk)
-        self.texts: list[str] = []
-        self.counts: list[int] = []
-        self.places: list[Place] = []
-        self.of_pairs = False
 
 
 def _are_counts(column: pa.Array | None) -> bool:

@@ -1,4 +1,8 @@
-"""What `dialtools mine` does: read vectors and pairs, search, write the pairs with negatives."""
+"""What `dialtools mine` does: read vectors and pairs, search, write the pairs with negatives.
+
+The search is exact, by products of blocks of matrices. B pairs of a block, C candidates of a block,
+R in all, D dimensions, K nearest.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,9 @@ import orjson
 import pyarrow as pa
 
 from dialtools.advance import Advance
+from dialtools.metrics.nearest import Nearest
 from dialtools.mine.options import RANDOM, MineOptions
-from dialtools.mine.pairs import Pairs, known_positives
-from dialtools.mine.search import CANDIDATES_AT_ONCE, PAIRS_AT_ONCE, drawn, nearest
-from dialtools.mine.vectors import Vectors
+from dialtools.mine.pairs import Pairs, Vectors, known_positives
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.payloads import Payload, batch_with, lines_with, records_of
 from dialtools.streams.policy import Policy
@@ -23,6 +26,9 @@ from dialtools.streams.sinks import is_stream
 from dialtools.streams.tally import counted
 
 NEGATIVES = "negatives"
+PAIRS_AT_ONCE = 1024
+CANDIDATES_AT_ONCE = 8192
+"""Scores of 32 MiB."""
 
 
 class Mining:
@@ -155,3 +161,39 @@ def _known(
     candidate = np.concatenate(parts)
     order = np.argsort(candidate, kind="stable")
     return row[order], candidate[order]
+
+
+def nearest(
+    query_BD: np.ndarray,
+    blocks: Iterator[tuple[int, np.ndarray]],
+    *,
+    count: int,
+    ceiling_B: np.ndarray,
+    floor: float,
+    known: tuple[np.ndarray, np.ndarray],
+) -> np.ndarray:
+    """Return (B, K) the nearest candidates within bounds, -1 where there are fewer.
+
+    Args:
+        blocks: the first number and the (C, D) unit vectors of some candidates after others.
+        ceiling_B: the highest score of a negative of each pair.
+        floor: the lowest.
+        known: rows and candidates that are no negatives, by candidate.
+    """
+    best = Nearest(len(query_BD), count, floor)
+    row, candidate = known
+    for first, block_CD in blocks:
+        scores_BC = query_BD @ block_CD.T
+        allowed_BC = scores_BC <= ceiling_B[:, None]
+        inside = slice(*np.searchsorted(candidate, [first, first + len(block_CD)]))
+        allowed_BC[row[inside], candidate[inside] - first] = False
+        best.offer(scores_BC, first, allowed_BC)
+    return best.table()
+
+
+def drawn(table_BK: np.ndarray, count: int, draw: np.random.Generator) -> np.ndarray:
+    """Return (B, N) of each row's candidates, drawn without order of rank, nearest first."""
+    keys = draw.random(table_BK.shape)
+    keys[table_BK < 0] = np.inf  # those that are not there come last
+    chosen = np.sort(np.argsort(keys, axis=1)[:, :count], axis=1)
+    return np.take_along_axis(table_BK, chosen, axis=1)

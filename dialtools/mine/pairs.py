@@ -1,24 +1,74 @@
-"""The pairs that negatives are found for: their records on disk, and numbers in memory."""
+"""The pairs that negatives are found for, and unit vectors of their distinct texts.
+
+Records and vectors are on disk, numbers in memory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from dialtools.corpora.fields import PAIR, BadRecord, check
+from dialtools.corpora.fields import PAIR, BadRecord, check, text_of_turn
 from dialtools.freq.normalise import AS_WMDC, normalise
-from dialtools.mine.vectors import RESPONSE, Vectors, hashes, turns_of
+from dialtools.metrics.unit_vectors import UnitVectors
 from dialtools.streams.chunks import Chunk, records
 from dialtools.streams.hash_index import HashIndex
+from dialtools.streams.making import one_space
 from dialtools.streams.payloads import Kept, PayloadSpool
 from dialtools.streams.policy import Policy, Where
+from dialtools.streams.vector_files import embedding_parts
 
-CONTEXT = "context"
+CONTEXT, RESPONSE = "context", "response"
 COLUMNS = ("anchor", "answer", "context_row", "response_row", "candidate_row")
+
+
+class Vectors(UnitVectors):
+    """V vectors of D dimensions; the first that a text is given stays.
+
+    As a response it may have another than as a context: a transform moves contexts alone, and
+    models tell speakers apart.
+    """
+
+    def read(self, paths: Sequence[str]) -> None:
+        """Add what embedding files hold: of `X_embedding` the text is in column X.
+
+        Raises:
+            DataError: if a file has no such column, or vectors differ in their length or model.
+        """
+        space: dict[str, Any] = {}
+        for part in embedding_parts(paths):
+            space = one_space(space, part.metadata, where=part.name)
+            for name, matrix_ND in part.vectors.items():
+                answers = part.column_of(name) == RESPONSE
+                keys = hashes((answers, turns_of(text)) for text in part.texts(name))
+                self.add(keys, matrix_ND, where=part.name)
+
+    def of(self, turns: Sequence[tuple[str, ...]], *, answers: bool) -> np.ndarray:
+        """Return the number of each text's vector, -1 without one.
+
+        Args:
+            answers: they are responses; what has a vector only as a context has that, and vice
+                versa.
+        """
+        own = self.find(hashes((answers, text) for text in turns))
+        return np.where(own < 0, self.find(hashes((not answers, text) for text in turns)), own)
+
+
+def turns_of(value: Any) -> tuple[str, ...]:
+    """Return a text, or a list of turns, as turns."""
+    if isinstance(value, str):
+        return (value,)
+    turns = tuple(map(text_of_turn, value)) if isinstance(value, list) else ()
+    return turns if all(isinstance(turn, str) for turn in turns) else ()
+
+
+def hashes(values: Iterable[Any]) -> np.ndarray:
+    """Return a 64-bit integer for each value: Python's own, as none outlives the run."""
+    return np.fromiter(map(hash, values), np.int64)
 
 
 class Pairs:

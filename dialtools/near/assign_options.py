@@ -37,10 +37,8 @@ class AssignOptions(OutputOptions, RunOptions):
         None,
         metavar="FILE",
         group="Classes",
-        help=(
-            "embeddings of a log without labels; its rows move the prototypes of classes that "
-            "have few examples"
-        ),
+        help="embeddings of a log without labels; its rows move the prototypes of classes that "
+        "have few examples",
         goes_with="examples",
         not_with="nearest",
     )
@@ -48,20 +46,16 @@ class AssignOptions(OutputOptions, RunOptions):
         "none",
         metavar="NAME",
         group="Classes",
-        help=(
-            "class of rows that are near no class; examples with this label are left out, "
-            "validation rows with it belong to no class"
-        ),
+        help="class of rows that are near no class; examples with this label are left out, "
+        "validation rows with it belong to no class",
         not_with="router",
     )
     validation: str | None = option(
         None,
         metavar="FILE",
         group="Thresholds",
-        help=(
-            "labelled embeddings, other than the examples, from which --recall or --precision "
-            "takes the threshold"
-        ),
+        help="labelled embeddings, other than the examples, from which --recall or --precision "
+        "takes the threshold",
         not_with="router",
     )
     recall: float | None = option(
@@ -69,10 +63,8 @@ class AssignOptions(OutputOptions, RunOptions):
         metavar="SHARE",
         parse=fraction,
         group="Thresholds",
-        help=(
-            "highest threshold at which this share of the rows that belong to a class gets its "
-            "own class"
-        ),
+        help="highest threshold at which this share of the rows that belong to a class gets its "
+        "own class",
         shown=f"{RECALL} with --validation",
         goes_with="validation",
     )
@@ -81,18 +73,15 @@ class AssignOptions(OutputOptions, RunOptions):
         metavar="SHARE",
         parse=fraction,
         group="Thresholds",
-        help=(
-            "instead of --recall: lowest threshold at which this share of the assignments is right"
-        ),
+        help="instead of --recall: lowest threshold at which this share of the assignments is "
+        "right",
         goes_with="validation",
     )
     per_class: bool = option(
         False,
         group="Thresholds",
-        help=(
-            "a threshold for each class from its own validation rows, instead of one for all; "
-            "pays off where a class has many"
-        ),
+        help="a threshold for each class from its own validation rows, instead of one for all; "
+        "pays off where a class has many",
         goes_with="validation",
     )
     min_cosine: float | None = option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -70,27 +71,21 @@ class Join:
 
     def batches(self, advance: Advance) -> Iterator[pa.RecordBatch]:
         """Yield the pairs, by rows of QUERIES, the nearest first."""
-        find = self._exact
+        among, how = self.among.vectors, {"count": self.count, "floor": self.floor}
+        find = partial(nearest_vectors, among=among, **how)
         if self.options.approximate:
-            find = self.graph = Graph(
-                self.among.vectors, count=self.count, floor=self.floor, seed=self.options.seed
-            )
+            find = self.graph = Graph(among, **how, seed=self.options.seed)
         size = rows_at_once(self.options.memory, self.queries.vectors.dimension, self.count)
         for first in range(0, self.searched, size):
             which = self.queries.vector[first : min(first + size, self.searched)]
             used, which = np.unique(which, return_inverse=True)
-            table = find(self.queries.vectors.take(used), scaled(advance, len(which), len(used)))
+            told = scaled(advance, len(which), len(used))
+            table = find(self.queries.vectors.take(used), advance=told)
             for at in range(0, len(which), ROWS_OF_BATCH):
                 part = slice(at, at + ROWS_OF_BATCH)
                 yield self._batch(table, which[part], first + at)
         if not self.searched:  # the columns are told all the same
             yield self._batch((np.zeros((0, 1), int), np.zeros((0, 1))), np.zeros(0, int), 0)
-
-    def _exact(self, query_UD: np.ndarray, advance: Advance) -> Table:
-        """Return the nearest vectors of some."""
-        return nearest_vectors(
-            query_UD, self.among.vectors, count=self.count, floor=self.floor, advance=advance
-        )
 
     @property
     def floor(self) -> float:

@@ -10,7 +10,6 @@ from dialtools.streams.options import InputOptions, OutputOptions
 from dialtools.values import at_least, byte_size, cosine, name_list
 
 LEAST_MEMORY = 512 << 20
-MOST_NEAREST = 10_000
 
 
 @dataclass
@@ -26,7 +25,7 @@ class NeighborOptions(OutputOptions, RunOptions):
         10,
         short="-k",
         metavar="N",
-        parse=at_least(1, most=MOST_NEAREST),
+        parse=at_least(1, most=10_000),
         help="number of nearest rows per row, if there are as many",
         not_with="groups",
     )
@@ -35,17 +34,13 @@ class NeighborOptions(OutputOptions, RunOptions):
     )
     groups: bool = option(
         False,
-        help=(
-            "write groups of rows that are linked by cosines of at least --min-cosine, instead "
-            "of pairs"
-        ),
+        help="write groups of rows that are linked by cosines of at least --min-cosine, instead "
+        "of pairs",
     )
     approximate: bool = option(
         False,
-        help=(
-            "search a graph of the rows (HNSW, needs dialtools[ann]) and report what it misses;"
-            " it is in memory, on top of --memory"
-        ),
+        help="search a graph of the rows (HNSW, needs dialtools[ann]) and report what it misses;"
+        " it is in memory, on top of --memory",
         not_with="groups",
     )
     min_cosine: float | None = option(
@@ -60,10 +55,8 @@ class NeighborOptions(OutputOptions, RunOptions):
         metavar="NAME[,NAME]",
         parse=name_list,
         group="Input",
-        help=(
-            "if the files have several vectors: those to search with, and those to search "
-            "among; context,response takes context_embedding and response_embedding"
-        ),
+        help="if the files have several vectors: those to search with, and those to search "
+        "among; context,response takes context_embedding and response_embedding",
         shown="the only ones, or embedding",
     )
     keep: tuple[str, ...] = option(

@@ -1,14 +1,16 @@
 """Utterances that the same answer followed: texts that call for the same thing, as pairs.
 
-Answers are the same by their skeletons. Utterances are brought together on disk, so that a corpus
-of any size takes the memory of a chunk, of 256 MiB of DuckDB and of the texts drawn of an answer.
+Answers are the same by their skeletons, what is left of them without names and numbers. Utterances
+are brought together on disk, so that a corpus of any size takes the memory of a chunk, of 256 MiB
+of DuckDB and of the texts drawn of an answer.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
@@ -24,14 +26,17 @@ from dialtools.pairs.draw import drawn
 from dialtools.pairs.filters import kept, names_or_texts
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.render import Mined
-from dialtools.pairs.skeleton import SLOT, skeleton
 from dialtools.pairs.windows import windowed
 from dialtools.streams.chunks import ROWS, Chunk
 from dialtools.streams.parallel import ordered_map
 from dialtools.streams.policy import Collecting, Policy, Rejected
 from dialtools.streams.tally import Tally
+from dialtools.words import combining_marks
 
 PAIRS_A_CHUNK = 4096
+_OPENS = frozenset(".?!:。！？।؟\n")
+"""After these a sentence begins, whose first word has a capital without being a name."""
+SLOT = "#"
 ALONE, BEYOND = "without another of the same answer", "beyond --per-answer"
 """Why an utterance is in no pair; one that comes again counts with the others of its answer."""
 
@@ -111,7 +116,8 @@ def render_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
     tally = Tally()
     rows = [row for row in chunk.data if _is_sampled(row, options)]
     tally.drop("not sampled", len(chunk.data) - len(rows))
-    turns = FlatTurns.of((1, _talk(row)) for row in rows)
+    talks = (Dialogue(row["id"], [row["text"], row["other"]], [None, None]) for row in rows)
+    turns = FlatTurns.of((1, talk) for talk in talks)
     pairs = windowed(turns, (1,))
     names = [*(options.shares or ("",))]
     parts = np.array([names.index(row["part"]) for row in rows], np.int64)
@@ -125,5 +131,30 @@ def _is_sampled(row: dict[str, Any], options: PairOptions) -> bool:
     return not options.sample or share(known_by, seed=options.seed) < options.sample
 
 
-def _talk(row: dict[str, Any]) -> Dialogue:
-    return Dialogue(row["id"], [row["text"], row["other"]], [None, None])
+@cache
+def _piece() -> re.Pattern[str]:
+    letters = rf"[^\W\d_]+(?:[{combining_marks()}]+[^\W\d_]*)*"
+    return re.compile(rf"{letters}(?:['’]{letters})*|\d+|[{''.join(_OPENS)}]")
+
+
+def skeleton(text: str) -> str:
+    """Return the small-lettered words of a text, with one # for names and numbers in a row.
+
+    A name is a word with a capital inside a sentence; the English I is none. Of a text in small
+    letters only numbers go. Punctuation goes, too.
+    """
+    words: list[str] = []
+    opening = True
+    for piece in _piece().findall(text):
+        if piece in _OPENS:
+            opening = True
+            continue
+        word = SLOT if piece.isdigit() or (not opening and _is_name(piece)) else piece.lower()
+        if not (word == SLOT and words[-1:] == [SLOT]):
+            words.append(word)
+        opening = False
+    return " ".join(words)
+
+
+def _is_name(word: str) -> bool:
+    return word[0].isupper() and re.split("['’]", word)[0] != "I"

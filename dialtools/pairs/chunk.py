@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from dialtools.chance import split_of
+from dialtools.chance import share, split_of
 from dialtools.corpora.block import read_block
 from dialtools.corpora.dialogues import DOMAIN, WITHOUT_TEXT, Dialogue, known_by, uncut
 from dialtools.corpora.flat import FlatTurns, running
 from dialtools.corpora.logs import FIRST_TEXTS, probe
 from dialtools.corpora.read import dialogues
 from dialtools.pairs import labelled, labels
-from dialtools.pairs.cut import drawn_response
 from dialtools.pairs.filters import kept, names_or_texts, same_as_next
 from dialtools.pairs.options import KINDS, PairOptions
 from dialtools.pairs.reader import READERS
 from dialtools.pairs.render import Mined, ahead, as_batch, as_lines
 from dialtools.pairs.windows import Pairs, selves, windowed
+from dialtools.roles import SYSTEM, USER, role_of
 from dialtools.streams import bounds
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.policy import Collecting, Policy, Where
@@ -29,6 +29,8 @@ from dialtools.streams.text_columns import lengths
 
 FEW_TURNS = 16
 """Windows up to this multiply an input by no more than it is worth to measure."""
+FEW_ANSWERS = 2
+"""Turns of either side: of a dialogue with no more, the last turn of the system is the response."""
 WITH_DOMAIN = "dialogues with a domain"
 PUNCTUATION = 4
 """Bytes of a turn beside its text and speaker: quotes, commas."""
@@ -197,10 +199,28 @@ def _split_at_random(
     turns, whole = consecutive(chunk, options, policy, tally)
     cuts: list[int] = []
     for start, talk in zip(turns.starts.tolist(), turns.dialogues(), strict=True):
-        if at := drawn_response(talk, seed=options.seed):
+        if at := _drawn_response(talk, seed=options.seed):
             cuts.append(start + at)
     tally.drop("without a response of the system", len(turns.sizes) - len(cuts))
     return turns, whole.where(np.isin(whole.response, cuts))
+
+
+def _drawn_response(dialogue: Dialogue, *, seed: int) -> int | None:
+    """Return the turn before which a dialogue is cut; None if the system never answers.
+
+    The k-th turn of the system, k drawn from 1 to the fewer of both sides' turns less one, counted
+    from 0, as TOD-BERT draws it. The draw depends on the dialogue and the seed alone.
+    """
+    roles = [role_of(speaker) for speaker in dialogue.speakers]
+    answers = [turn for turn, role in enumerate(roles) if role == SYSTEM]
+    if not answers:
+        return None
+    fewer = min(len(answers), roles.count(USER))
+    at = answers[-1]
+    if fewer > FEW_ANSWERS:
+        name = known_by(dialogue.id, dialogue.texts)
+        at = answers[1 + int(share(f"{name}\tcut", seed=seed) * (fewer - 1))]
+    return at or None
 
 
 _PAIRS = {
@@ -209,7 +229,7 @@ _PAIRS = {
     "random-split": _split_at_random,
     "texts": labelled.coupled,
     "entailment": labelled.entailed,
-    "nli": labelled.flagged,
+    "nli": labelled.entailed,
     "triple": labelled.triples,
     "same-label": labels.of_one_label,
 }

@@ -54,20 +54,6 @@ def coupled(
     return turns, windowed(turns, (1,))
 
 
-def entailed(
-    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
-) -> tuple[FlatTurns, Pairs]:
-    """Return premise and hypothesis of records labelled entailment, as two turns (DSE-dianli)."""
-    return _labelled(chunk, options, policy, tally, POSITIVE)
-
-
-def flagged(
-    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
-) -> tuple[FlatTurns, Pairs]:
-    """Return those labelled contradiction, too, each with a flag (PairSupCon)."""
-    return _labelled(chunk, options, policy, tally, (*POSITIVE, *NEGATIVE))
-
-
 def triples(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> tuple[FlatTurns, Pairs]:
@@ -146,10 +132,15 @@ def _of_premises(
             yield name, row.line, dict(zip(keys, texts, strict=True))
 
 
-def _labelled(
-    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally, labels: tuple[str, ...]
+def entailed(
+    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> tuple[FlatTurns, Pairs]:
-    """Return two texts of records with one of some labels, as two turns; flagged if they differ."""
+    """Return premise and hypothesis of records labelled entailment, as two turns (DSE-dianli).
+
+    With --kind nli those labelled contradiction, too, each with a flag (PairSupCon).
+    """
+    flagged = options.kind == "nli"
+    labels = (*POSITIVE, *NEGATIVE) if flagged else POSITIVE
     similar: list[bool] = []
 
     def talks() -> Talks:
@@ -162,7 +153,7 @@ def _labelled(
             yield line, _talk(name, texts, options)
 
     turns = FlatTurns.of(talks())
-    if labels != POSITIVE:
+    if flagged:
         turns.facts[SIMILAR] = pa.array(similar, pa.bool_()).cast(pa.uint8())
     return turns, windowed(turns, (1,))
 

@@ -51,9 +51,6 @@ RECORDS = ("dialogue", "utterance")
 """Kinds that are records of the corpus itself."""
 OTHER_SPEAKER = "of another speaker"
 """Why --speaker drops a pair."""
-PER_ANSWER = 20
-PER_TEXT = 4
-WORDS_OF = ("members", "joined")
 MORE = "More about pairs"
 
 
@@ -123,7 +120,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     )
     words_of: str = option(
         "members",
-        choices=WORDS_OF,
+        choices=("members", "joined"),
         group=MORE,
         help="count the words of each turn of the context, or of all of them joined",
         goes_with="min_words",
@@ -152,7 +149,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         goes_with=("kind", RECORDS),
     )
     per_answer: int = option(
-        PER_ANSWER,
+        20,
         metavar="N",
         parse=at_least(1),
         group=MORE,
@@ -160,7 +157,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         goes_with=("kind", ("same-answer",)),
     )
     per_text: int = option(
-        PER_TEXT,
+        4,
         metavar="N",
         parse=at_least(1),
         group=MORE,

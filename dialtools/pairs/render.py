@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pickle import PickleBuffer
 from typing import Any
 
@@ -39,8 +39,8 @@ class Mined:
     parts: np.ndarray
     digests: list[bytes] | None
     tally: Tally
-    rejected: list[Rejected] = field(default_factory=list)
-    name: str = ""
+    rejected: list[Rejected]
+    name: str
     ahead: Sequence[int] = ()
 
 

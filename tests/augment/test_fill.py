@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialtools.augment.agreement import takes_an
-from dialtools.augment.fill import combinations, fillings, put
-from dialtools.augment.templates import template
+from dialtools.augment.fill import combinations, fillings, put, template
 from dialtools.corpora.utterances import Span, apart, bracketed
 
 texts = st.text("abcZ é漢. {}\\[", min_size=1, max_size=30)

@@ -23,13 +23,13 @@ from pair_corpus import as_lines
 from dialtools.corpora.fields import BadRecord
 from dialtools.errors import ConfigError, DataError
 from dialtools.freq import annotate, output
+from dialtools.freq.annotate import Spool
 from dialtools.freq.columns import integers, strings
 from dialtools.freq.fields import count_of, field_texts
 from dialtools.freq.imbalance import Spectrum
 from dialtools.freq.job import Freq, corpus_names, spectra
 from dialtools.freq.options import FreqOptions
 from dialtools.freq.output import check_outputs, summaries, write_annotated, write_frequencies
-from dialtools.freq.spool import Spool
 from dialtools.freq.texts import NO_FREQUENCY, Extractor, Texts, count_empty
 from dialtools.freq.weights import Weighting
 from dialtools.streams.chunks import Chunk, read_records

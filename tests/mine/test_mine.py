@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pair_corpus import Train, as_lines
 
-from dialtools.mine import job, search
+from dialtools.mine import job
 from dialtools.mine.job import ceilings
 from dialtools.mine.options import MineOptions
 from dialtools.mine.pairs import known_positives
@@ -275,7 +275,7 @@ def test_the_search_in_blocks_is_the_sorting_of_all_scores(data: st.DataObject):
     known = sorted(
         data.draw(st.sets(st.tuples(st.integers(0, many - 1), st.integers(0, pairs - 1))))
     )
-    found = search.nearest(
+    found = job.nearest(
         query,
         ((i, candidates[i : i + block]) for i in range(0, many, block)),
         count=count,

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialtools.chance import share, split_of
-from dialtools.pairs.answers import ALONE, BEYOND
+from dialtools.pairs.answers import ALONE, BEYOND, skeleton
 from dialtools.pairs.job import input_chunks, mine
 from dialtools.pairs.options import PairOptions
-from dialtools.pairs.skeleton import skeleton
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
 

@@ -76,13 +76,10 @@ def record(raw: Raw) -> dict[str, Any]:
 
 
 def _line(line: Any) -> tuple[str, str]:
-    if (
-        not isinstance(line, list)
-        or len(line) != 2
-        or not all(isinstance(part, str) for part in line)
-    ):
-        raise Unexpected("original: expected pairs of speaker and text")
-    return known(SPEAKERS, line[0], "original: speaker"), line[1]
+    match line:
+        case [str(speaker), str(text)]:
+            return known(SPEAKERS, speaker, "original: speaker"), text
+    raise Unexpected("original: expected pairs of speaker and text")
 
 
 def _action(line: Any) -> dict[str, Any]:

@@ -8,16 +8,11 @@ cuts (train_10.csv) are read if named.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, columns, field, table, utterance
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the rows of the splits that are there."""
-    yield from table(files, "train.csv", "val.csv", "valid.csv", "test.csv")
+raw = table("train.csv", "val.csv", "valid.csv", "test.csv")
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -7,10 +7,8 @@ is the system; instructions, what tools are told and answer, and thoughts are no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected, field
 from dialtools.corpora.native.talk import Talk, documents, known_text, known_time
 
@@ -28,10 +26,7 @@ SOURCE = re.compile(r" ?【\d+(?::\d+)?†[^【】]*】|[\ue203\ue204]")
 
 ENTITY = re.compile(r'\["[^"]*", ?"([^"]*)"')
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the conversations."""
-    yield from documents(files, "conversations.json", "conversations-[0-9]*.json")
+raw = documents("conversations.json", "conversations-[0-9]*.json")
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -8,21 +8,16 @@ the dialogue. Ids are not unique. A dialogue of one turn is a response to nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected, field, items, known, stated, turn
 
 SPEAKERS = {"driver": "user", "assistant": "system"}
 LABELS = ("qi", "hi", "kbi")
 FLAGS = {"0": "0", "1": "1"}
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the dialogues of each file."""
-    yield from items(files, "calendar_*.json", "navigate_*.json", "weather*_*.json")
+raw = items("calendar_*.json", "navigate_*.json", "weather*_*.json")
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -7,20 +7,15 @@ do, the dialogue is the branch that ends with the last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, field, known
 from dialtools.corpora.native.talk import Talk, documents, known_text, objects
 
 SPEAKERS = {"human": "user", "assistant": "system"}
 MESSAGES, BEFORE = "chat_messages", "parent_message_uuid"
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the conversations."""
-    yield from documents(files, "conversations.json")
+raw = documents("conversations.json")
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -46,15 +46,10 @@ def raw(files: Files) -> Iterator[Raw]:
 
 def record(raw: Raw) -> dict[str, Any]:
     """Return an utterance."""
-    pair = raw.value
-    if (
-        not isinstance(pair, list)
-        or len(pair) != 2
-        or not all(isinstance(part, str) for part in pair)
-    ):
-        raise Unexpected(f"expected [text, intent], found {json_kind(pair)}")
-    text, label = pair
-    return utterance(raw, text, label, domain=raw.more.get(label))
+    match raw.value:
+        case [str(text), str(label)]:
+            return utterance(raw, text, label, domain=raw.more.get(label))
+    raise Unexpected(f"expected [text, intent], found {json_kind(raw.value)}")
 
 
 def _domains(files: Files, name: str) -> dict[str, str]:

@@ -7,19 +7,14 @@ data set. Offsets are in characters; values without them are no slots.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, dialogue, field, items, known, slot, strings, turn
 
 SPEAKERS = {"user": "user", "system": "system"}
 SPLITS = {"validation": "val"}
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the dialogues of all splits."""
-    yield from items(files, "dialogues.json")
+raw = items("dialogues.json")
 
 
 def record(raw: Raw) -> dict[str, Any]:

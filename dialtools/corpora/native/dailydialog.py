@@ -32,7 +32,7 @@ def raw(files: Files) -> Iterator[Raw]:
 
 
 def _lines(files: Files) -> Iterator[Raw]:
-    return text_lines(files, *(PARTS if files.names(*PARTS) else (WHOLE,)))
+    return text_lines(*(PARTS if files.names(*PARTS) else (WHOLE,)))(files)
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -6,20 +6,15 @@ https://parl.ai/projects/contradiction (decode_v0.1.zip), no licence stated. Pub
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected, field, lines, stated, turn
 
 GROUPS = ("train", "dev", "test", "human-bot", "a2t", "rct")
 LABELS = {True: "contradiction", False: "non_contradiction"}
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the dialogues of each group."""
-    yield from lines(files, *(f"{group}.jsonl" for group in GROUPS))
+raw = lines(*(f"{group}.jsonl" for group in GROUPS))
 
 
 def record(raw: Raw) -> dict[str, Any]:

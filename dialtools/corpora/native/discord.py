@@ -8,10 +8,8 @@ https://github.com/Tyrrrz/DiscordChatExporter.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, field
 from dialtools.corpora.native.talk import BOTS, NOTICES, Talk, documents, known_text, objects
 
@@ -19,10 +17,7 @@ SPOKEN = ("Default", "Reply")
 MARK = re.compile(r"<(?:(?P<sign>[@#])[!&]?(?P<id>\d+)|a?(?P<emoji>:\w+:)\d+)>")
 """Of a person, a role, a channel or an emoji, in exports whose markdown was left as it is."""
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the channels."""
-    yield from documents(files, "*.json")
+raw = documents("*.json")
 
 
 def record(raw: Raw) -> dict[str, Any]:

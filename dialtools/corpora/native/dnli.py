@@ -8,18 +8,11 @@ pairs, is read if named.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, field, items, two_texts
 
-FILES = ("dialogue_nli_train.jsonl", "dialogue_nli_dev.jsonl", "dialogue_nli_test.jsonl")
-
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the pairs of each split."""
-    yield from items(files, *FILES, what="pairs")
+raw = items(*(f"dialogue_nli_{part}.jsonl" for part in ("train", "dev", "test")), what="pairs")
 
 
 def record(raw: Raw) -> dict[str, Any]:

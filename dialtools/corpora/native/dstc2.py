@@ -35,7 +35,7 @@ def raw(files: Files) -> Iterator[Raw]:
     logs = [name for name in files.needed(WOZ_LIKE, LOG) if ends_like(name, LOG)]
     if not logs:
         acts = _acts(files)
-        yield from (each._replace(more=acts) for each in items(files, WOZ_LIKE))
+        yield from (each._replace(more=acts) for each in items(WOZ_LIKE)(files))
         return
     lists = [] if files.single else files.names("*.flist")
     splits = {line.strip(): split_of_name(name) for name in lists for _, line in files.lines(name)}

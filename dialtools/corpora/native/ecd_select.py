@@ -6,18 +6,13 @@ Published: ECD 2,373 / 4,243 queries, JDDC 2,094 / 6,970.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.ecd_sts import of_line
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, text_lines
 from dialtools.streams.ecd import select
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the lines of each split."""
-    yield from text_lines(files, "select.txt")
+raw = text_lines("select.txt")
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -6,17 +6,13 @@ ECD 500 / 1,000 pairs, JDDC 1,000 / 2,000.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected, stated, text_lines
 from dialtools.streams.ecd import sts
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the lines of each split."""
-    yield from text_lines(files, "sts.txt")
+raw = text_lines("sts.txt")
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -21,7 +21,7 @@ COMMA = "_comma_"
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the rows of each conversation."""
-    rows = table(files, "train.csv", "valid.csv", "test.csv", quoted=False)
+    rows = table("train.csv", "valid.csv", "test.csv", quoted=False)(files)
     for _, together in groupby(rows, key=lambda row: (row.where.name, row.value[0])):
         first, *rest = together
         yield first._replace(value=[first.value, *(row.value for row in rest)])

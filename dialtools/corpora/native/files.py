@@ -18,7 +18,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, NoReturn, cast
@@ -227,11 +227,8 @@ class Files:
             if not isinstance(path, Path):
                 self.unpack(name, target)
                 path = target / name
-            files = Files(str(path), self.policy)
-            try:
+            with closing(Files(str(path), self.policy)) as files:
                 yield files
-            finally:
-                files.close()
 
     @contextmanager
     def _opened(self, name: str) -> Generator[io.BufferedReader]:

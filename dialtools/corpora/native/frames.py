@@ -7,18 +7,13 @@ acts have no offsets and are marked where they stand in the text word for word.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, dialogue, field, items, known, occurrences, turn
 
 SPEAKERS = {"user": "user", "wizard": "system"}
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the dialogues; there are no splits."""
-    yield from items(files, "frames.json")
+raw = items("frames.json")
 
 
 def record(raw: Raw) -> dict[str, Any]:
@@ -28,10 +23,8 @@ def record(raw: Raw) -> dict[str, Any]:
 
 
 def _turn(entry: Any) -> dict[str, Any]:
-    speaker, text = (
-        known(SPEAKERS, field(entry, "author", str), "author"),
-        field(entry, "text", str),
-    )
+    speaker = known(SPEAKERS, field(entry, "author", str), "author")
+    text = field(entry, "text", str)
     acts = field(field(entry, "labels", dict, default={}), "acts", list, default=[])
     names = dict.fromkeys(field(act, "name", str) for act in acts)
     pairs = [

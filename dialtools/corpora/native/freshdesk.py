@@ -6,11 +6,9 @@ that came in are the user's, those that went out the system's; private ones are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.markup import seen
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected, field
 from dialtools.corpora.native.talk import INTERNAL, Talk, documents, known_text
 
@@ -19,10 +17,7 @@ ROLES = {True: "user", False: "system", None: None}
 OUTBOUND = 10
 """The source of a ticket that an agent has opened, by an e-mail to the customer."""
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the tickets."""
-    yield from documents(files, within="tickets")
+raw = documents(within="tickets")
 
 
 def record(raw: Raw) -> dict[str, Any]:

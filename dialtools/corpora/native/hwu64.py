@@ -30,7 +30,7 @@ def raw(files: Files) -> Iterator[Raw]:
     """
     whole = next((name for name in ALL if files.names(name)), None)
     if whole or not files.names(*FOLD):
-        yield from _annotated(table(files, whole or ALL[0], delimiter=";"))
+        yield from _annotated(table(whole or ALL[0], delimiter=";")(files))
         return
     for pattern, split in FOLD.items():
         names = files.names(pattern)
@@ -46,7 +46,7 @@ def raw(files: Files) -> Iterator[Raw]:
                 hint="name the folder of one, KFold_1 say",
             )
         yield from (
-            row._replace(split=split) for row in _annotated(table(files, pattern, delimiter=";"))
+            row._replace(split=split) for row in _annotated(table(pattern, delimiter=";")(files))
         )
 
 

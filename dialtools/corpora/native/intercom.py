@@ -7,11 +7,9 @@ assignments and other parts without a text are no turns. Who is not told has no 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.markup import seen
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, field, known
 from dialtools.corpora.native.talk import INTERNAL, NOTICES, Talk, documents, known_text
 
@@ -26,10 +24,7 @@ SPEAKERS = {
 PARTS = "conversation_parts"
 NOTES = ("note", "note_and_reopen")
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the conversations."""
-    yield from documents(files, within="conversations")
+raw = documents(within="conversations")
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def raw(files: Files) -> Iterator[Raw]:
         DataError: if no run is a chat.
     """
     best: dict[str | None, Raw] = {}
-    for raw in documents(files, within="runs"):
+    for raw in documents(within="runs")(files):
         if not isinstance(raw.value, dict) or not _given(raw.value):
             continue
         thread = _thread(raw.value)

@@ -8,10 +8,8 @@ the user's; offsets count tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import (
     Raw,
     Unexpected,
@@ -23,10 +21,7 @@ from dialtools.corpora.native.raw import (
     turn,
 )
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the dialogues of each split."""
-    yield from items(files, "train.json", "dev.json", "test.json")
+raw = items("train.json", "dev.json", "test.json")
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -8,19 +8,14 @@ The text is that of annot_utt.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, field, known, lines, slot, utterance
 from dialtools.corpora.utterances import bracketed
 
 SPLITS = {"train": "train", "dev": "val", "test": "test"}
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the utterances of each locale."""
-    yield from lines(files, "[a-z][a-z]-[A-Z][A-Z].jsonl")
+raw = lines("[a-z][a-z]-[A-Z][A-Z].jsonl")
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -19,7 +19,7 @@ SPEAKERS = ("system", "user")
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the dialogues of each domain."""
-    yield from (each._replace(split=None) for each in lines(files, "dialogues/*.txt"))
+    yield from (each._replace(split=None) for each in lines("dialogues/*.txt")(files))
 
 
 def record(raw: Raw) -> dict[str, Any]:

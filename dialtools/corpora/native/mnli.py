@@ -7,15 +7,9 @@ Published: 392,702 pairs for training, 10,000 matched and 10,000 mismatched of v
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw
 from dialtools.corpora.native.snli import pairs, record
 
 __all__ = ["raw", "record"]
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the pairs of each split; both validation sets are of one."""
-    yield from pairs(files, "multinli_1.0_*")
+raw = pairs("multinli_1.0_*")
+"""Both validation sets are of one split."""

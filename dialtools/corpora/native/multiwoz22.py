@@ -14,15 +14,13 @@ from dialtools.corpora.native import sgd
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, dialogue, field, items, strings
 
-ACTS = "dialog_acts.json"
-
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the dialogues with the acts of all, by name and turn."""
     acts: dict[str, Any] = {}
-    for name in () if files.single else files.names(ACTS):
+    for name in () if files.single else files.names("dialog_acts.json"):
         acts |= files.json_object(name, of="dialogues")
-    for each in items(files, "dialogues_[0-9]*.json"):
+    for each in items("dialogues_[0-9]*.json")(files):
         yield each._replace(more=acts)
 
 

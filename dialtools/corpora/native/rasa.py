@@ -14,14 +14,13 @@ from dialtools.corpora.native.raw import Raw, Unexpected, field, slot
 from dialtools.corpora.native.talk import Talk, documents, known_text, known_time, objects
 
 SPEAKERS = {"user": "user", "bot": "system"}
-BUTTONS = "buttons"
 BEGINS = ("session_started", "restart")
 
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the sessions of each sender, by trackers or by events; `more` is sender and number."""
     by_sender: dict[str | None, list[Raw]] = {}
-    for raw in documents(files):
+    for raw in documents()(files):
         sender = known_text(raw.value, "sender_id") if isinstance(raw.value, dict) else None
         by_sender.setdefault(sender, []).append(raw)
     for sender, group in by_sender.items():
@@ -59,7 +58,7 @@ def record(raw: Raw) -> dict[str, Any]:
             speaker = SPEAKERS.get(field(event, "event", str))
             text = field(event, "text", str, default="") if speaker else ""
             if speaker == "user" and text.startswith("/"):
-                talk.leave(BUTTONS)
+                talk.leave("buttons")
             elif speaker:
                 entities = _entities(event, text) if speaker == "user" else None
                 talk.say(speaker, text, slots=entities, time=known_time(event, "timestamp"))

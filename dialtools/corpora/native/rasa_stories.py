@@ -17,8 +17,6 @@ from dialtools.corpora.native.talk import Talk, objects
 
 NAMES = {"stories": "story", "rules": "rule"}
 DOMAIN = "responses"
-SILENT = "stories without texts"
-ACTIONS = "actions without text"
 
 
 def raw(files: Files) -> Iterator[Raw]:
@@ -59,7 +57,7 @@ def record(raw: Raw) -> dict[str, Any]:
     steps = [_first(step) for step in objects(listed(raw.value.get("steps"), "steps"), "steps")]
     talk = Talk()
     if not any("user" in step for step in steps):
-        talk.leave(SILENT)
+        talk.leave("stories without texts")
         steps = []
     for step in steps:
         action = field(step, "action", str, default="")
@@ -71,7 +69,7 @@ def record(raw: Raw) -> dict[str, Any]:
         elif action in responses:
             talk.say("system", responses[action])
         elif action:
-            talk.leave(ACTIONS)
+            talk.leave("actions without text")
     return talk.record(id=field(raw.value, called, str, default=None), split=raw.split)
 
 

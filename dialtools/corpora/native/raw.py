@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial, wraps
+from functools import wraps
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -38,8 +38,8 @@ class Raw(NamedTuple):
     more: Any = None
 
 
+Reader = Callable[[Files], Iterator[Raw]]
 ReadFile = Callable[[Files, str], Iterator[Raw]]
-ReadNumbered = Callable[[str], Iterable[tuple[int, Any]]]
 
 
 class Unexpected(ValueError):
@@ -107,10 +107,10 @@ def one_file(files: Files, name: str) -> Generator[None]:
             files.fail(name, str(error))
 
 
-def each_file(*patterns: str) -> Callable[[ReadFile], Callable[[Files], Iterator[Raw]]]:
+def each_file(*patterns: str) -> Callable[[ReadFile], Reader]:
     """Make a reader of one file, by its name, one of every file whose name ends like a pattern."""
 
-    def of_all(read: ReadFile) -> Callable[[Files], Iterator[Raw]]:
+    def of_all(read: ReadFile) -> Reader:
         @wraps(read)
         def raw(files: Files) -> Iterator[Raw]:
             for name in files.needed(*patterns):
@@ -122,28 +122,21 @@ def each_file(*patterns: str) -> Callable[[ReadFile], Callable[[Files], Iterator
     return of_all
 
 
-def items(files: Files, *patterns: str, what: str = "dialogues") -> Iterator[Raw]:
-    """Yield the items of JSON files that are lists, numbered from 1.
-
-    The split is that of the file's name.
-    """
-    return _of_each(files, patterns, partial(json_items, files, what=what))
-
-
-def lines(files: Files, *patterns: str) -> Iterator[Raw]:
-    """Yield the records of JSON Lines files; the split is of the file's name."""
-    return _of_each(files, patterns, files.json_records)
+def items(*patterns: str, what: str = "dialogues") -> Reader:
+    """Make a reader of the items of JSON files that are lists, numbered from 1."""
+    return each_file(*patterns)(
+        lambda files, name: numbered(files, name, json_items(files, name, what=what))
+    )
 
 
-def text_lines(files: Files, *patterns: str) -> Iterator[Raw]:
-    """Yield the lines of text files that are not empty; the split is of the file's name."""
-    return _of_each(files, patterns, files.lines)
+def lines(*patterns: str) -> Reader:
+    """Make a reader of the records of JSON Lines files."""
+    return each_file(*patterns)(lambda files, name: numbered(files, name, files.json_records(name)))
 
 
-def _of_each(files: Files, patterns: Sequence[str], read: ReadNumbered) -> Iterator[Raw]:
-    for name in files.needed(*patterns):
-        with one_file(files, name):
-            yield from numbered(files, name, read(name))
+def text_lines(*patterns: str) -> Reader:
+    """Make a reader of the lines of text files that are not empty."""
+    return each_file(*patterns)(lambda files, name: numbered(files, name, files.lines(name)))
 
 
 def numbered(
@@ -218,34 +211,25 @@ def occurrences(text: str, values: dict[str, Any] | list[tuple[str, Any]]) -> li
 
 
 def table(
-    files: Files,
-    *patterns: str,
-    delimiter: str = ",",
-    quoted: bool = True,
-    header: Sequence[str] = (),
-) -> Iterator[Raw]:
-    """Yield the rows of tables with their header (`more`); `columns` makes a record of one.
+    *patterns: str, delimiter: str = ",", quoted: bool = True, header: Sequence[str] = ()
+) -> Reader:
+    """Make a reader of the rows of tables, `more` their header; `columns` makes a record of one.
 
     Args:
         header: the columns of files that have no header: whose first row is none of these names.
     """
-    for name in files.needed(*patterns):
-        with one_file(files, name):
-            rows = files.rows(name, delimiter, quoted=quoted)
-            yield from _below(rows, files, name, header)
 
+    @each_file(*patterns)
+    def raw(files: Files, name: str) -> Iterator[Raw]:
+        names: Sequence[str] = ()
+        for number, fields in files.rows(name, delimiter, quoted=quoted):
+            if not names:
+                names = header if header and not set(header) & set(fields) else fields
+                if names is fields:
+                    continue
+            yield Raw(files.where(name, number), split_of_name(name), fields, names)
 
-def _below(
-    rows: Iterator[tuple[int, list[str]]], files: Files, name: str, header: Sequence[str]
-) -> Iterator[Raw]:
-    """Yield the rows below a header."""
-    names: Sequence[str] = ()
-    for number, fields in rows:
-        if not names:
-            names = header if header and not set(header) & set(fields) else fields
-            if names is fields:
-                continue
-        yield Raw(files.where(name, number), split_of_name(name), fields, names)
+    return raw
 
 
 def columns(raw: Raw) -> dict[str, str]:
@@ -325,6 +309,7 @@ def name_and_value(entry: Any, name: str) -> tuple[str, Any]:
     Raises:
         Unexpected: if it is another thing.
     """
-    if isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str):
-        return entry[0], entry[1]
+    match entry:
+        case [str(label), value]:
+            return label, value
     raise Unexpected(f"{name}: expected [slot, value], found {str(entry)[:80]}")

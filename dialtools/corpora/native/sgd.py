@@ -7,18 +7,13 @@ https://github.com/google-research-datasets/dstc8-schema-guided-dialogue, CC BY-
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, dialogue, field, items, known, slot, strings, turn
 
 SPEAKERS = {"USER": "user", "SYSTEM": "system"}
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the dialogues of the folders that are there."""
-    yield from items(files, "dialogues_[0-9]*.json")
+raw = items("dialogues_[0-9]*.json")
 
 
 def record(raw: Raw) -> dict[str, Any]:

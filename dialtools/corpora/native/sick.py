@@ -23,7 +23,7 @@ def raw(files: Files) -> Iterator[Raw]:
     """Yield the rows of the one file, or of SemEval's."""
     whole = not files.single and files.names(*WHOLE)
     names = WHOLE if whole else SEMEVAL
-    for row in table(files, *names, delimiter="\t", quoted=False):
+    for row in table(*names, delimiter="\t", quoted=False)(files):
         of_trial = "trial" in row.where.name.rsplit("/", 1)[-1].lower()
         yield row._replace(split="val") if of_trial else row
 

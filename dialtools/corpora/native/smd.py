@@ -9,18 +9,13 @@ it word for word.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, dialogue, field, items, known, occurrences, turn
 
 SPEAKERS = {"driver": "user", "assistant": "system"}
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the dialogues of each split."""
-    yield from items(files, "kvret_*_public.json")
+raw = items("kvret_*_public.json")
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -11,24 +11,25 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, columns, field, known, lines, table, two_texts
+from dialtools.corpora.native.raw import Raw, Reader, columns, field, known, lines, table, two_texts
 
 BARE = ("sentence1", "sentence2", "label")
 DIGITS = {"0": "entailment", "1": "neutral", "2": "contradiction"}
 
 
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the pairs of each split."""
-    yield from pairs(files, "snli_1.0_*", "train", "dev", "test")
-
-
-def pairs(files: Files, *stems: str) -> Iterator[Raw]:
-    """Yield the pairs of JSON Lines files, or else of tables of the same names."""
+def pairs(*stems: str) -> Reader:
+    """Make a reader of pairs in JSON Lines files, or else in tables of the same names."""
     as_lines, as_table = ([f"{stem}.{suffix}" for stem in stems] for suffix in ("jsonl", "txt"))
-    if any(".json" in name for name in files.needed(*as_lines, *as_table)):
-        yield from lines(files, *as_lines)
-    else:
-        yield from table(files, *as_table, delimiter="\t", quoted=False, header=BARE)
+
+    def raw(files: Files) -> Iterator[Raw]:
+        if any(".json" in name for name in files.needed(*as_lines, *as_table)):
+            return lines(*as_lines)(files)
+        return table(*as_table, delimiter="\t", quoted=False, header=BARE)(files)
+
+    return raw
+
+
+raw = pairs("snli_1.0_*", "train", "dev", "test")
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -7,26 +7,15 @@ https://ixa2.si.ehu.eus/stswiki (STS benchmark), licences of its sources. Publis
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, columns, field, number, table, two_texts
 
 COLUMNS = ("genre", "file", "year", "id", "score", "sentence1", "sentence2")
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the rows of each split."""
-    yield from table(
-        files,
-        "sts-train.csv",
-        "sts-dev.csv",
-        "sts-test.csv",
-        delimiter="\t",
-        quoted=False,
-        header=COLUMNS,
-    )
+raw = table(
+    "sts-train.csv", "sts-dev.csv", "sts-test.csv", delimiter="\t", quoted=False, header=COLUMNS
+)
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -14,7 +14,17 @@ from dialtools.corpora.catalog import JSON_FILES
 from dialtools.corpora.dialogues import WITHOUT_TEXT
 from dialtools.corpora.fields import BadRecord, json_kind
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import BAD, LEFT_OUT, Bad, Raw, Unexpected, numbered, stated
+from dialtools.corpora.native.raw import (
+    BAD,
+    LEFT_OUT,
+    Bad,
+    Raw,
+    Reader,
+    Unexpected,
+    each_file,
+    numbered,
+    stated,
+)
 from dialtools.errors import DataError
 from dialtools.streams import exact
 
@@ -74,24 +84,27 @@ def _goes_back(times: list[Any]) -> bool:
     return alike and times[0] > times[-1] and times == sorted(times, reverse=True)
 
 
-def documents(files: Files, *patterns: str, within: str = "") -> Iterator[Raw]:
-    """Yield the objects of JSON files, of any or those of a name, numbered from 1.
+def documents(*patterns: str, within: str = "") -> Reader:
+    """Make a reader of the objects of JSON files, of any or those of a name, numbered from 1.
 
     A file holds one, a list of them, an object that has the list under `within`, or one a line.
     """
-    for name in files.needed(*(patterns or JSON_FILES)):
-        with files.one_of_many():
-            try:
-                content = files.json(name)
-            except DataError:
-                if not _is_of_lines(files, name):
-                    raise
-                yield from numbered(files, name, files.json_records(name))
-                continue
-            if isinstance(content, dict) and isinstance(content.get(within), list):
-                content = content[within]
-            found = content if isinstance(content, list) else [content]
-            yield from (Raw(files.where(name, n), None, item) for n, item in enumerate(found, 1))
+
+    @each_file(*(patterns or JSON_FILES))
+    def raw(files: Files, name: str) -> Iterator[Raw]:
+        try:
+            content = files.json(name)
+        except DataError:
+            if not _is_of_lines(files, name):
+                raise
+            yield from numbered(files, name, files.json_records(name))
+            return
+        if isinstance(content, dict) and isinstance(content.get(within), list):
+            content = content[within]
+        found = content if isinstance(content, list) else [content]
+        yield from (Raw(files.where(name, n), None, item) for n, item in enumerate(found, 1))
+
+    return raw
 
 
 def _is_of_lines(files: Files, name: str) -> bool:

@@ -26,7 +26,7 @@ BOT = "28:"
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the messages of each chat and each thread; `more` is its id and its name."""
     threads: dict[str, Raw] = {}
-    for found in documents(files, within="value"):
+    for found in documents(within="value")(files):
         if not isinstance(found.value, dict) or "conversations" not in found.value:
             told = found._replace(value=[], more=(_thread(found.value), None))
             threads.setdefault(told.more[0], told).value.extend(_with_replies(found.value))

@@ -27,7 +27,7 @@ REQUEST = "request"  # the value is the name of a slot, none that is said
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the dialogues of the English files, or else of those that are there."""
-    yield from items(files, "woz_*_en.json" if files.names("woz_*_en.json") else "woz_*_??.json")
+    return items("woz_*_en.json" if files.names("woz_*_en.json") else "woz_*_??.json")(files)
 
 
 def record(raw: Raw, acts: dict[str, list[str]] | None = None) -> dict[str, Any]:

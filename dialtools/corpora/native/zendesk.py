@@ -8,18 +8,13 @@ system's if another than the requester has submitted it.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.markup import seen
-from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected, field
 from dialtools.corpora.native.talk import INTERNAL, Talk, documents, known_text
 
-
-def raw(files: Files) -> Iterator[Raw]:
-    """Yield the tickets."""
-    yield from documents(files, within="tickets")
+raw = documents(within="tickets")
 
 
 def record(raw: Raw) -> dict[str, Any]:
