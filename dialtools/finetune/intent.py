@@ -30,6 +30,7 @@ from dialtools.errors import DataError
 from dialtools.finetune.options import FinetuneOptions
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.options import option, restated
+from dialtools.streams.options import column
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import counted
 from dialtools.values import share_below_one
@@ -46,8 +47,8 @@ NEVER = -1
 class IntentProtocol(FinetuneOptions):
     """A layer of classes on the mean of the token vectors (DSE tables 7 and 10)."""
 
-    text: str = option("text", metavar="NAME", group="Input", help="field of the texts")
-    label: str = option("label", metavar="NAME", group="Input", help="field of the labels")
+    text: str = column("text", help="field of the texts")
+    label: str = column("label", help="field of the labels")
     without: str | None = option(
         None, metavar="LABEL", group="Input", help="leave out rows with this label, e.g. oos"
     )

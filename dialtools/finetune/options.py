@@ -10,7 +10,7 @@ from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option, restated
-from dialtools.streams.options import TAKEN_UP, InputOptions, ResumeOptions, RowLimitOptions
+from dialtools.streams.options import TAKEN_UP, InputOptions, ResumeOptions, RowLimitOptions, column
 from dialtools.values import (
     at_least,
     int_list,
@@ -49,26 +49,14 @@ class FinetuneOptions(PieceOptions, RowLimitOptions, RunOptions):
     test: str | None = option(None, metavar="FILE", group="Input", help="records to test on")
     from_: str | None = restated(AnyRecordOptions, "from_")
     on_error: str = restated(InputOptions, "on_error")
-    split: str = option(
-        "split",
-        metavar="NAME",
-        group="Input",
-        help="field that separates training records from test records",
-        not_with="train",
+    split: str = column(
+        "split", help="field that separates training records from test records", not_with="train"
     )
-    train_split: str = option(
-        "train",
-        metavar="NAME",
-        group="Input",
-        help="value of the split field for training records",
-        not_with="train",
+    train_split: str = column(
+        "train", help="value of the split field for training records", not_with="train"
     )
-    test_split: str = option(
-        "test",
-        metavar="NAME",
-        group="Input",
-        help="value of the split field for test records",
-        not_with="train",
+    test_split: str = column(
+        "test", help="value of the split field for test records", not_with="train"
     )
 
     lr: float = option(3e-5, parse=positive, group="Training", help="highest learning rate")

@@ -26,6 +26,7 @@ from dialtools.errors import DataError
 from dialtools.finetune.options import FinetuneOptions, other_default
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.options import option
+from dialtools.streams.options import column
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import counted
 from dialtools.values import at_least
@@ -41,14 +42,12 @@ if TYPE_CHECKING:
 class SelectProtocol(FinetuneOptions):
     """No head: dot products of the means of the token vectors (DSE table 9)."""
 
-    query: str | None = option(
+    query: str | None = column(
         None,
-        metavar="NAME",
-        group="Input",
         help="field of the queries: texts, or lists of turns",
         shown="context, history, query or question",
     )
-    response: str = option("response", metavar="NAME", group="Input", help="field of the responses")
+    response: str = column("response", help="field of the responses")
     shots: tuple[int, ...] = other_default(
         "shots", (500, 1000), help="pairs to train on, and as many to validate on"
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dialtools.errors import ConfigError
 from dialtools.eval.options.base import ThreePartOptions
 from dialtools.options import option
+from dialtools.streams.options import column
 from dialtools.values import at_least, bounded, fraction, list_of, share_below_one, whole_numbers
 
 MOST_DECAY = 1000
@@ -25,14 +26,10 @@ class ProbeOptions(ThreePartOptions):
             "if there are no validation rows, hold out this share of the training dialogues or rows"
         ),
     )
-    group: str | None = option(
+    group: str | None = column(
         None,
-        metavar="NAME",
-        group="Input",
-        help=(
-            "column that groups rows: intervals, and the tests of dial-eval compare, keep rows "
-            "with the same value together"
-        ),
+        help="column that groups rows: intervals, and the tests of dial-eval compare, keep rows "
+        "with the same value together",
         shown="dialogue_id, if there is one",
     )
     lr: tuple[float, ...] = option(
@@ -56,19 +53,12 @@ class ProbeOptions(ThreePartOptions):
         group="Probe",
         help="sizes of a hidden layer to try; 0: one linear layer",
     )
-    batch_size: int = option(
-        64, metavar="N", parse=at_least(1), group="Probe", help="rows per step"
-    )
+    batch_size: int = option(64, parse=at_least(1), group="Probe", help="rows per step")
     epochs: int = option(
-        200,
-        metavar="N",
-        parse=at_least(1),
-        group="Probe",
-        help="maximum passes over the training rows",
+        200, parse=at_least(1), group="Probe", help="maximum passes over the training rows"
     )
     patience: int = option(
         5,
-        metavar="N",
         parse=at_least(1),
         group="Probe",
         help="stop after this many passes without a better validation score or loss",
