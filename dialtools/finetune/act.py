@@ -29,7 +29,7 @@ from dialtools.corpora.dialogues import HISTORY, key_of_turns
 from dialtools.corpora.fields import texts
 from dialtools.corpora.turns import Record, Turns, column_of_turns, field_of
 from dialtools.errors import ConfigError, DataError
-from dialtools.finetune.options import FinetuneOptions, other_default
+from dialtools.finetune.options import FinetuneOptions, other_default, training
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.options import option
 from dialtools.streams.options import column
@@ -86,12 +86,8 @@ class ActProtocol(FinetuneOptions):
     validate_every: int = other_default("validate_every", 30)
     patience: int = other_default("patience", 3)
     max_length: int = other_default("max_length", 32, help="maximum tokens of the turns")
-    dropout: float = option(
-        0.2,
-        metavar="SHARE",
-        parse=share_below_one,
-        group="Training",
-        help="dropout before the layer",
+    dropout: float = training(
+        0.2, metavar="SHARE", parse=share_below_one, help="dropout before the layer"
     )
 
 

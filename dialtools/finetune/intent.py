@@ -27,7 +27,7 @@ from dialtools.corpora.options import OWN_TEST, TestShareOptions
 from dialtools.corpora.splits import tested_of_labels
 from dialtools.corpora.turns import Record, column_of_turns, field_of
 from dialtools.errors import DataError
-from dialtools.finetune.options import FinetuneOptions
+from dialtools.finetune.options import FinetuneOptions, training
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.options import option, restated
 from dialtools.streams.options import column
@@ -56,12 +56,8 @@ class IntentProtocol(FinetuneOptions):
     train_split: str = restated(FinetuneOptions, "train_split", not_with=OWN_TEST)
     test_split: str = restated(FinetuneOptions, "test_split", not_with=OWN_TEST)
     test_share: float | None = restated(TestShareOptions, "test_share", not_with="train")
-    dropout: float = option(
-        0.1,
-        metavar="SHARE",
-        parse=share_below_one,
-        group="Training",
-        help="dropout before the layer",
+    dropout: float = training(
+        0.1, metavar="SHARE", parse=share_below_one, help="dropout before the layer"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from dialtools.corpora.options import AnyRecordOptions
@@ -19,6 +20,8 @@ from dialtools.values import (
     seed_number,
     share_below_one,
 )
+
+training = partial(option, group="Training")
 
 
 @dataclass
@@ -59,49 +62,27 @@ class FinetuneOptions(PieceOptions, RowLimitOptions, RunOptions):
         "test", help="value of the split field for test records", not_with="train"
     )
 
-    lr: float = option(3e-5, parse=positive, group="Training", help="highest learning rate")
-    batch_size: int = option(16, parse=at_least(1), group="Training", help="rows per step")
-    epochs: int = option(
-        50,
-        parse=at_least(1),
-        group="Training",
-        help="maximum passes over the training rows",
-    )
-    warmup: float = option(
+    lr: float = training(3e-5, parse=positive, help="highest learning rate")
+    batch_size: int = training(16, parse=at_least(1), help="rows per step")
+    epochs: int = training(50, parse=at_least(1), help="maximum passes over the training rows")
+    warmup: float = training(
         0.05,
         metavar="SHARE",
         parse=share_below_one,
-        group="Training",
         help="share of the steps over which the rate rises; it then falls linearly to 0",
     )
-    validate_every: int = option(
-        10,
-        parse=at_least(1),
-        group="Training",
-        help="steps between validations; at least an epoch",
+    validate_every: int = training(
+        10, parse=at_least(1), help="steps between validations; at least an epoch"
     )
-    patience: int = option(
+    patience: int = training(
         5,
         parse=at_least(0),
-        group="Training",
-        help=(
-            "stop after more validations than this without a better score, at the end of an epoch"
-        ),
+        help="stop after more validations than this without a better score, at the end of an epoch",
     )
-    pooling: str = option(
-        "mean",
-        choices=POOLINGS,
-        group="Training",
-        help="how token vectors become one vector",
-    )
-    max_length: int = option(
-        64, parse=at_least(4), group="Training", help="maximum tokens per text"
-    )
-    train_seed: int = option(
-        24,
-        parse=seed_number,
-        group="Training",
-        help="seed of head, order and dropout; the same in every run",
+    pooling: str = training("mean", choices=POOLINGS, help="how token vectors become one vector")
+    max_length: int = training(64, parse=at_least(4), help="maximum tokens per text")
+    train_seed: int = training(
+        24, parse=seed_number, help="seed of head, order and dropout; the same in every run"
     )
 
     resume: bool = restated(

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from dialtools.corpora.turns import Record, column_of_turns, query_field
 from dialtools.errors import DataError
-from dialtools.finetune.options import FinetuneOptions, other_default
+from dialtools.finetune.options import FinetuneOptions, other_default, training
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.options import option
 from dialtools.streams.options import column
@@ -75,20 +75,15 @@ class SelectProtocol(FinetuneOptions):
             "does, or make a smaller block, as DSE's fine-tuning does"
         ),
     )
-    batch_size: int = option(
-        100,
-        parse=at_least(2),
-        group="Training",
-        help="pairs per step, which are each other's negatives",
+    batch_size: int = training(
+        100, parse=at_least(2), help="pairs per step, which are each other's negatives"
     )
     validate_every: int = other_default("validate_every", 50)
     patience: int = other_default("patience", 3)
     max_length: int = other_default(
         "max_length", 128, help="maximum tokens per query; a list of turns keeps its newest"
     )
-    response_max_length: int = option(
-        128, parse=at_least(4), group="Training", help="maximum tokens per response"
-    )
+    response_max_length: int = training(128, parse=at_least(4), help="maximum tokens per response")
 
 
 class Select(Task[SelectProtocol]):
