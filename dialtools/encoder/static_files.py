@@ -10,11 +10,7 @@ from dialtools.encoder.folder import WEIGHTS
 from dialtools.encoder.pretrained import quiet_transformers
 from dialtools.encoder.sidefile import write_json
 from dialtools.encoder.static import StaticEncoder
-from dialtools.encoder.token_vectors import (
-    EARLIER,
-    OURS,
-    TokenVectors,
-)
+from dialtools.encoder.token_vectors import EARLIER, OURS, TokenVectors
 from dialtools.encoder.tokens import save_tokenizer
 
 

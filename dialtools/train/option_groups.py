@@ -13,14 +13,7 @@ from dialtools.train import recipe
 from dialtools.train.hyperparameters import RECIPE
 from dialtools.train.objectives.catalog import OBJECTIVES
 from dialtools.train.start import KINDS
-from dialtools.values import (
-    at_least,
-    folder,
-    positive,
-    ranges,
-    share_below_one,
-    steps_or_epoch,
-)
+from dialtools.values import at_least, folder, positive, ranges, share_below_one, steps_or_epoch
 
 _fresh = partial(option, group="Fresh encoder")
 _validation = partial(option, group="Validation")
