@@ -23,8 +23,7 @@ from dialtools.encoder.stated import (
     WORD_WEIGHTS,
     plain,
 )
-from dialtools.encoder.static import StaticEncoder
-from dialtools.encoder.static_files import save_static
+from dialtools.encoder.static import StaticEncoder, save_static
 from dialtools.encoder.token_weights import write_token_weights
 from dialtools.encoder.tokens import save_tokenizer
 
