@@ -25,7 +25,6 @@ DEPTH = 3  # steps a level
 WIDTH = 32  # of the hidden layers of a coupling
 BATCH = 64
 RATE = 1e-3
-EPOCHS = 1
 SETTLING_ROWS = 1024
 """Rows that actnorm is settled on: a batch of 64 has too few for the variance of a dimension."""
 CONSTANT = 1e-4
@@ -152,10 +151,9 @@ def fit_flow(vectors_ND: np.ndarray, *, seed: int) -> FittedFlow:
         order = torch.randperm(len(rows))
         flow(rows[order[:SETTLING_ROWS]], settle=True)
         optimiser = torch.optim.Adam(flow.parameters(), RATE)
-        for _ in range(EPOCHS):
-            for batch in order.split(BATCH):
-                optimiser.zero_grad()
-                flow.bits(rows[batch]).backward()
-                nn.utils.clip_grad_norm_(flow.parameters(), 1.0)
-                optimiser.step()
+        for batch in order.split(BATCH):
+            optimiser.zero_grad()
+            flow.bits(rows[batch]).backward()
+            nn.utils.clip_grad_norm_(flow.parameters(), 1.0)
+            optimiser.step()
     return FittedFlow(flow)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,6 +19,9 @@ from dialtools.values import at_least, folder, fraction, name_list, share
 PER = ("record", "turn", "candidate")
 TO_RESPONSE = "to-response"
 KINDS = ("center", "top", "whiten", "flow", TO_RESPONSE)
+
+_transform = partial(option, group="Transform")
+_compression = partial(option, group="Compression")
 
 
 @dataclass
@@ -109,63 +113,50 @@ class EmbedOptions(
         False, help="round vectors through float16, as DSE's evaluation does"
     )
 
-    transform: str | None = option(
+    transform: str | None = _transform(
         None,
         metavar="|".join((*KINDS, "FILE")),
-        group="Transform",
         help="center, top (remove the top directions), whiten or flow is fitted to the input or "
         "to --fit-on; to-response moves contexts (the only field, or the first of two) to where "
         "their responses lie; FILE is one written by --save-transform",
     )
-    whiten: bool = option(False, group="Transform", help="short for --transform whiten")
-    fit_on: str | None = option(
+    whiten: bool = _transform(False, help="short for --transform whiten")
+    fit_on: str | None = _transform(
         None,
         metavar="FILE",
-        group="Transform",
         help="fit the transform to these embeddings of the same model, not to the input",
     )
-    save_transform: str | None = option(
-        None,
-        metavar="FILE",
-        group="Transform",
-        help="save the fitted transform, for other inputs",
-        how=True,
+    save_transform: str | None = _transform(
+        None, metavar="FILE", help="save the fitted transform, for other inputs", how=True
     )
 
-    templates: str | None = option(
+    templates: str | None = _compression(
         None,
         metavar="FILE",
-        group="Compression",
         help="add the vector of the nearest of these templates (records of dial-augment); both "
         "are then of length 1",
     )
-    own_templates: bool = option(
+    own_templates: bool = _compression(
         False,
-        group="Compression",
         help="add the vector of each record's own template; this uses the slots of the text, "
         "of test texts as well",
     )
-    nearest_templates: int = option(
+    nearest_templates: int = _compression(
         1,
         parse=at_least(1),
-        group="Compression",
         help="use the mean of the N nearest --templates",
         goes_with="templates",
     )
-    compress: float | None = option(
+    compress: float | None = _compression(
         None,
         metavar="LAMBDA",
         parse=share,
-        group="Compression",
         help="mix text and template instead, with weight LAMBDA for the template (TaDSE eq. 5); "
         "of length 1 only with --normalize",
         shown="both vectors side by side",
     )
-    align: bool | None = option(
-        None,
-        group="Compression",
-        help="pass templates through the model's alignment layer",
-        shown="if it has one",
+    align: bool | None = _compression(
+        None, help="pass templates through the model's alignment layer", shown="if it has one"
     )
 
     output: str = restated(

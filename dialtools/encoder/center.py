@@ -21,6 +21,12 @@ MATRIX, BIAS = "linear.weight", "linear.bias"
 IDENTITY = "torch.nn.modules.linear.Identity"
 
 
+def dense_config(dimension: int, activation: str) -> dict[str, Any]:
+    """Return what sentence-transformers states of a module `Dense` that keeps dimensions."""
+    sizes = {"in_features": dimension, "out_features": dimension}
+    return {**sizes, "bias": True, "activation_function": activation}
+
+
 def read_center(folder: Path, dimension: int) -> np.ndarray:
     """Return the (D,) float32 centre of a model from the folder of its module.
 
@@ -46,12 +52,6 @@ def write_center(center_D: np.ndarray, folder: Path) -> None:
     from safetensors.numpy import save_file
 
     dimension = len(center_D)
-    config: dict[str, Any] = {
-        "in_features": dimension,
-        "out_features": dimension,
-        "bias": True,
-        "activation_function": IDENTITY,
-    }
-    write_json(folder / "config.json", config)
+    write_json(folder / "config.json", dense_config(dimension, IDENTITY))
     tensors = {MATRIX: np.eye(dimension, dtype=np.float32), BIAS: -center_D.astype(np.float32)}
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})

@@ -118,7 +118,8 @@ class Encoder(nn.Module):
     @property
     def is_packed(self) -> bool:
         """Whether it leaves out padding."""
-        return packed.is_packed(self.backbone)
+        # a static encoder has no attention
+        return getattr(self.backbone.config, "_attn_implementation", None) == packed.NAME
 
     @property
     def _layers(self) -> int:

@@ -25,12 +25,7 @@ def model_folder(name: str) -> Path:
     try:
         return Path(snapshot_download(name, local_files_only=True))
     except Exception:  # each version of the library has kinds of its own for "not there"
-        raise not_here(name) from None
-
-
-def not_here(name: str) -> ModelError:
-    """Return the error for a model that is neither a directory nor in the local cache."""
-    hint = "give a directory with a config.json"
-    if HUB_NAME.fullmatch(name):
-        hint = f"give a directory; what is on the hub is fetched so: hf download {name}"
-    return ModelError(f"no model {name!r} on this machine", hint=hint)
+        hint = "give a directory with a config.json"
+        if HUB_NAME.fullmatch(name):
+            hint = f"give a directory; what is on the hub is fetched so: hf download {name}"
+        raise ModelError(f"no model {name!r} on this machine", hint=hint) from None

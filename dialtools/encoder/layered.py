@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from dialtools.encoder.catalog import POOLINGS
+from dialtools.encoder.center import dense_config
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.folder import WEIGHTS
 from dialtools.encoder.stated import LAYERS, POOLER
@@ -29,12 +30,7 @@ def beside_pooling(encoder: Encoder) -> Iterator[tuple[str, dict[str, Any], dict
         sizes = {"word_embedding_dimension": dimension, "num_hidden_layers": depth}
         yield LAYERS, sizes | {"layer_start": 0}, {"layer_weights": weights}
     if pooling.pooler:
-        config = {
-            "in_features": dimension,
-            "out_features": dimension,
-            "bias": True,
-            "activation_function": "torch.nn.modules.activation.Tanh",
-        }
+        config = dense_config(dimension, "torch.nn.modules.activation.Tanh")
         state = encoder.backbone.pooler.dense.state_dict()
         yield POOLER, config, {f"linear.{k}": v.cpu().contiguous() for k, v in state.items()}
 

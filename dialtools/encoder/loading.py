@@ -13,7 +13,7 @@ from dialtools.encoder.folder import model_folder
 from dialtools.encoder.layered import check_beside
 from dialtools.encoder.pretrained import load_pretrained, look_over
 from dialtools.encoder.stated import Stated, check_stated, read_stated
-from dialtools.encoder.static_files import trainable
+from dialtools.encoder.static import trainable
 from dialtools.encoder.token_vectors import load_token_vectors, read_token_vectors
 from dialtools.encoder.token_weights import read_token_weights
 from dialtools.errors import ModelError

@@ -23,8 +23,7 @@ from dialtools.encoder.stated import (
     WORD_WEIGHTS,
     plain,
 )
-from dialtools.encoder.static import StaticEncoder
-from dialtools.encoder.static_files import save_static
+from dialtools.encoder.static import StaticEncoder, save_static
 from dialtools.encoder.token_weights import write_token_weights
 from dialtools.encoder.tokens import save_tokenizer
 
@@ -38,29 +37,27 @@ def save(encoder: Encoder, directory: Path, *, provenance: dict[str, Any], card:
     Args:
         directory: exists and is empty; wrap it in `atomic_directory`.
     """
-    usage = {"similarity_fn_name": "cosine", "prompts": {}}
     modules = _modules(encoder)
+    listed = list(modules.items())
+    if encoder.center is not None:
+        listed += [(kind, f"{len(listed) + n}_{kind}") for n, kind in enumerate(CENTRED[1:])]
+    for _, folder in listed:
+        (directory / folder).mkdir(exist_ok=True)
     if isinstance(encoder, StaticEncoder):
         save_static(encoder, directory)
     else:
         _save_transformer(encoder, directory, modules)
-    listed = list(modules.items())
     if encoder.center is not None:
-        listed += [(kind, f"{len(listed) + n}_{kind}") for n, kind in enumerate(CENTRED[1:])]
-        for _, folder in listed[-2:]:
-            (directory / folder).mkdir()
         write_center(encoder.center, directory / listed[-2][1])
     write_json(directory / "modules.json", _listed(listed))
-    write_json(directory / USAGE, usage)
-    if "Normalize" in modules:
-        (directory / modules["Normalize"]).mkdir()
+    write_json(directory / USAGE, {"similarity_fn_name": "cosine", "prompts": {}})
     facts = {"version": __version__, "pooling": encoder.pooling, **provenance}
     write_json(directory / "dialtools.json", facts)
     (directory / "README.md").write_text(card, encoding="utf-8")
 
 
 def _save_transformer(encoder: Encoder, directory: Path, modules: dict[str, str]) -> None:
-    """Write weights, tokenizer, length and pooling."""
+    """Write weights, tokenizer, length and pooling; the folders of the modules are there."""
     from safetensors.torch import save_file
 
     encoder.backbone.config.output_hidden_states = LAYERS in modules
@@ -68,16 +65,13 @@ def _save_transformer(encoder: Encoder, directory: Path, modules: dict[str, str]
     save_tokenizer(encoder.tokenizer, directory)
     limits = {"max_seq_length": encoder.max_length, "do_lower_case": encoder.lower_case}
     write_json(directory / "sentence_bert_config.json", limits)
-    (directory / modules["Pooling"]).mkdir()
     write_json(directory / modules["Pooling"] / "config.json", _pooling(encoder))
     for kind, config, tensors in beside_pooling(encoder):
-        (directory / modules[kind]).mkdir()
         write_json(directory / modules[kind] / "config.json", config)
         save_file(tensors, directory / modules[kind] / WEIGHTS)
     if encoder.token_weights is not None:
-        (directory / modules[WORD_WEIGHTS]).mkdir()
-        weights_V = encoder.token_weights
-        write_token_weights(weights_V, encoder.tokenizer, directory / modules[WORD_WEIGHTS])
+        folder = directory / modules[WORD_WEIGHTS]
+        write_token_weights(encoder.token_weights, encoder.tokenizer, folder)
 
 
 def _modules(encoder: Encoder) -> dict[str, str]:

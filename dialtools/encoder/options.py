@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from dialtools.options import option, restated
 from dialtools.values import at_least
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 """Numbers that an encoder calculates with."""
+
+_engine = partial(option, group="Engine")
 
 
 @dataclass
@@ -18,25 +21,14 @@ class DeviceOptions:
     Devices round differently: what is resumed goes on where it began.
     """
 
-    device: str = option(
-        "auto",
-        metavar="NAME",
-        group="Engine",
-        help="auto, cpu, cuda, cuda:1 or mps",
-    )
-    precision: str = option(
+    device: str = _engine("auto", metavar="NAME", help="auto, cpu, cuda, cuda:1 or mps")
+    precision: str = _engine(
         "auto",
         choices=PRECISIONS,
-        group="Engine",
         help="number type to compute in; auto: bfloat16 on CUDA, float32 elsewhere",
     )
-    threads: int = option(
-        0,
-        parse=at_least(0),
-        group="Engine",
-        help="number of CPU threads",
-        shown="the cores there are",
-        how=True,
+    threads: int = _engine(
+        0, parse=at_least(0), help="number of CPU threads", shown="the cores there are", how=True
     )
 
 
@@ -44,10 +36,9 @@ class DeviceOptions:
 class BatchOptions:
     """How much an encoder takes at once where it does not learn."""
 
-    batch_tokens: int = option(
+    batch_tokens: int = _engine(
         0,
         parse=at_least(0),
-        group="Engine",
         help="tokens a batch, padding included",
         shown="1024 on CPU; on CUDA what fits into half of its free memory, up to 65536",
     )
@@ -57,11 +48,7 @@ class BatchOptions:
 class RemoteCodeOptions:
     """Whether a model may bring code of its own."""
 
-    trust_remote_code: bool = option(
-        False,
-        group="Engine",
-        help="run Python code that comes with the model",
-    )
+    trust_remote_code: bool = _engine(False, help="run Python code that comes with the model")
 
 
 @dataclass

@@ -77,12 +77,6 @@ def pack(encoder: Any, precision: str) -> bool:
     return True
 
 
-def is_packed(backbone: Any) -> bool:
-    """Tell whether a backbone leaves out padding."""
-    config = getattr(backbone, "config", None)  # a static encoder has none
-    return getattr(config, "_attn_implementation", None) == NAME
-
-
 def _same(encoder: Any, trial: tuple[Tensor, Tensor], precision: str) -> bool:
     """Tell whether vectors in a precision are the same without padding."""
     config = encoder.backbone.config

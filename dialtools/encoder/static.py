@@ -2,12 +2,14 @@
 
 It is trained in minutes where a transformer takes hours, and embeds a text in microseconds; the
 order of words is lost on it. That of turns need not be: a token may have another vector where it
-stands in a turn before the newest. V tokens, N texts of T tokens at most, K distinct tokens of a
-batch, D dimensions.
+stands in a turn before the newest. `token_vectors` tells of its files.
+
+V tokens, N texts of T tokens at most, K distinct tokens of a batch, D dimensions.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,9 +19,12 @@ from torch import Tensor, nn
 from dialtools.encoder.chain import along
 from dialtools.encoder.device import moved, together
 from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.folder import WEIGHTS
+from dialtools.encoder.pretrained import quiet_transformers
 from dialtools.encoder.randomness import seeded
-from dialtools.encoder.token_vectors import UNBOUNDED
-from dialtools.encoder.tokens import SpecialTokens
+from dialtools.encoder.sidefile import write_json
+from dialtools.encoder.token_vectors import EARLIER, OURS, UNBOUNDED, TokenVectors
+from dialtools.encoder.tokens import SpecialTokens, save_tokenizer
 from dialtools.errors import ConfigError
 
 BATCH_TOKENS = 1 << 19
@@ -174,3 +179,40 @@ def fresh_static(tokenizer: Any, *, dimension: int, seed: int) -> StaticEncoder:
     with seeded(seed):
         vectors_VD = torch.randn(len(tokenizer), dimension) / dimension**0.5
     return StaticEncoder(vectors_VD, tokenizer)
+
+
+def trainable(encoder: TokenVectors) -> StaticEncoder:
+    """Return the same encoder in torch."""
+    quiet_transformers()
+    from transformers import PreTrainedTokenizerFast
+
+    static = StaticEncoder(
+        torch.from_numpy(encoder.vectors),
+        PreTrainedTokenizerFast(tokenizer_object=encoder.tokenizer),
+        earlier_VD=None if encoder.earlier is None else torch.from_numpy(encoder.earlier),
+        normalize=encoder.normalize,
+    )
+    static.max_length = encoder.max_length
+    static.center = encoder.center
+    return static
+
+
+def save_static(encoder: StaticEncoder, folder: Path) -> None:
+    """Write vectors, tokenizer, and model2vec's config.json into a folder that exists."""
+    from safetensors.torch import save_file
+
+    tables = {OURS: encoder.backbone.embedding, EARLIER: encoder.backbone.earlier}
+    tensors = {
+        name: table.weight.cpu().contiguous() for name, table in tables.items() if table is not None
+    }
+    save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
+    save_tokenizer(encoder.tokenizer, folder)
+    config = {
+        "model_type": "model2vec",
+        "architectures": ["StaticModel"],
+        "hidden_dim": encoder.dimension,
+        "embedding_dtype": "float32",
+        "normalize": encoder.normalize,
+        "seq_length": 1_000_000,
+    }
+    write_json(folder / "config.json", config)

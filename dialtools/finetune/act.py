@@ -29,9 +29,10 @@ from dialtools.corpora.dialogues import HISTORY, key_of_turns
 from dialtools.corpora.fields import texts
 from dialtools.corpora.turns import Record, Turns, column_of_turns, field_of
 from dialtools.errors import ConfigError, DataError
-from dialtools.finetune.options import FinetuneOptions, other_default
+from dialtools.finetune.options import FinetuneOptions, other_default, training
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.options import option
+from dialtools.streams.options import column
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
 from dialtools.values import share_below_one
@@ -52,22 +53,12 @@ WORDS = 0.9
 class ActProtocol(FinetuneOptions):
     """A layer of acts, a sigmoid each, on the mean of the token vectors (DSE table 5)."""
 
-    history: str = option(
-        "history", metavar="NAME", group="Input", help="field of the turns before the response"
-    )
-    response: str = option(
-        "response", metavar="NAME", group="Input", help="field of the turn that has the acts"
-    )
-    label: str = option("labels", metavar="NAME", group="Input", help="field of that turn's acts")
-    acts: str = option(
-        "acts", metavar="NAME", group="Input", help="dialogues: field of each turn's acts"
-    )
-    speaker: str | None = option(
-        None,
-        metavar="NAME",
-        group="Input",
-        help="dialogues: only turns of this speaker",
-        shown="all that have acts",
+    history: str = column("history", help="field of the turns before the response")
+    response: str = column("response", help="field of the turn that has the acts")
+    label: str = column("labels", help="field of that turn's acts")
+    acts: str = column("acts", help="dialogues: field of each turn's acts")
+    speaker: str | None = column(
+        None, help="dialogues: only turns of this speaker", shown="all that have acts"
     )
     target: str = option(
         "next",
@@ -95,12 +86,8 @@ class ActProtocol(FinetuneOptions):
     validate_every: int = other_default("validate_every", 30)
     patience: int = other_default("patience", 3)
     max_length: int = other_default("max_length", 32, help="maximum tokens of the turns")
-    dropout: float = option(
-        0.2,
-        metavar="SHARE",
-        parse=share_below_one,
-        group="Training",
-        help="dropout before the layer",
+    dropout: float = training(
+        0.2, metavar="SHARE", parse=share_below_one, help="dropout before the layer"
     )
 
 

@@ -27,9 +27,10 @@ from dialtools.corpora.options import OWN_TEST, TestShareOptions
 from dialtools.corpora.splits import tested_of_labels
 from dialtools.corpora.turns import Record, column_of_turns, field_of
 from dialtools.errors import DataError
-from dialtools.finetune.options import FinetuneOptions
+from dialtools.finetune.options import FinetuneOptions, training
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.options import option, restated
+from dialtools.streams.options import column
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import counted
 from dialtools.values import share_below_one
@@ -46,8 +47,8 @@ NEVER = -1
 class IntentProtocol(FinetuneOptions):
     """A layer of classes on the mean of the token vectors (DSE tables 7 and 10)."""
 
-    text: str = option("text", metavar="NAME", group="Input", help="field of the texts")
-    label: str = option("label", metavar="NAME", group="Input", help="field of the labels")
+    text: str = column("text", help="field of the texts")
+    label: str = column("label", help="field of the labels")
     without: str | None = option(
         None, metavar="LABEL", group="Input", help="leave out rows with this label, e.g. oos"
     )
@@ -55,12 +56,8 @@ class IntentProtocol(FinetuneOptions):
     train_split: str = restated(FinetuneOptions, "train_split", not_with=OWN_TEST)
     test_split: str = restated(FinetuneOptions, "test_split", not_with=OWN_TEST)
     test_share: float | None = restated(TestShareOptions, "test_share", not_with="train")
-    dropout: float = option(
-        0.1,
-        metavar="SHARE",
-        parse=share_below_one,
-        group="Training",
-        help="dropout before the layer",
+    dropout: float = training(
+        0.1, metavar="SHARE", parse=share_below_one, help="dropout before the layer"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from dialtools.corpora.options import AnyRecordOptions
@@ -10,7 +11,7 @@ from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option, restated
-from dialtools.streams.options import TAKEN_UP, InputOptions, ResumeOptions, RowLimitOptions
+from dialtools.streams.options import TAKEN_UP, InputOptions, ResumeOptions, RowLimitOptions, column
 from dialtools.values import (
     at_least,
     int_list,
@@ -19,6 +20,8 @@ from dialtools.values import (
     seed_number,
     share_below_one,
 )
+
+training = partial(option, group="Training")
 
 
 @dataclass
@@ -49,71 +52,37 @@ class FinetuneOptions(PieceOptions, RowLimitOptions, RunOptions):
     test: str | None = option(None, metavar="FILE", group="Input", help="records to test on")
     from_: str | None = restated(AnyRecordOptions, "from_")
     on_error: str = restated(InputOptions, "on_error")
-    split: str = option(
-        "split",
-        metavar="NAME",
-        group="Input",
-        help="field that separates training records from test records",
-        not_with="train",
+    split: str = column(
+        "split", help="field that separates training records from test records", not_with="train"
     )
-    train_split: str = option(
-        "train",
-        metavar="NAME",
-        group="Input",
-        help="value of the split field for training records",
-        not_with="train",
+    train_split: str = column(
+        "train", help="value of the split field for training records", not_with="train"
     )
-    test_split: str = option(
-        "test",
-        metavar="NAME",
-        group="Input",
-        help="value of the split field for test records",
-        not_with="train",
+    test_split: str = column(
+        "test", help="value of the split field for test records", not_with="train"
     )
 
-    lr: float = option(3e-5, parse=positive, group="Training", help="highest learning rate")
-    batch_size: int = option(16, parse=at_least(1), group="Training", help="rows per step")
-    epochs: int = option(
-        50,
-        parse=at_least(1),
-        group="Training",
-        help="maximum passes over the training rows",
-    )
-    warmup: float = option(
+    lr: float = training(3e-5, parse=positive, help="highest learning rate")
+    batch_size: int = training(16, parse=at_least(1), help="rows per step")
+    epochs: int = training(50, parse=at_least(1), help="maximum passes over the training rows")
+    warmup: float = training(
         0.05,
         metavar="SHARE",
         parse=share_below_one,
-        group="Training",
         help="share of the steps over which the rate rises; it then falls linearly to 0",
     )
-    validate_every: int = option(
-        10,
-        parse=at_least(1),
-        group="Training",
-        help="steps between validations; at least an epoch",
+    validate_every: int = training(
+        10, parse=at_least(1), help="steps between validations; at least an epoch"
     )
-    patience: int = option(
+    patience: int = training(
         5,
         parse=at_least(0),
-        group="Training",
-        help=(
-            "stop after more validations than this without a better score, at the end of an epoch"
-        ),
+        help="stop after more validations than this without a better score, at the end of an epoch",
     )
-    pooling: str = option(
-        "mean",
-        choices=POOLINGS,
-        group="Training",
-        help="how token vectors become one vector",
-    )
-    max_length: int = option(
-        64, parse=at_least(4), group="Training", help="maximum tokens per text"
-    )
-    train_seed: int = option(
-        24,
-        parse=seed_number,
-        group="Training",
-        help="seed of head, order and dropout; the same in every run",
+    pooling: str = training("mean", choices=POOLINGS, help="how token vectors become one vector")
+    max_length: int = training(64, parse=at_least(4), help="maximum tokens per text")
+    train_seed: int = training(
+        24, parse=seed_number, help="seed of head, order and dropout; the same in every run"
     )
 
     resume: bool = restated(

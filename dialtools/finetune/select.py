@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING
 
 from dialtools.corpora.turns import Record, column_of_turns, query_field
 from dialtools.errors import DataError
-from dialtools.finetune.options import FinetuneOptions, other_default
+from dialtools.finetune.options import FinetuneOptions, other_default, training
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.options import option
+from dialtools.streams.options import column
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import counted
 from dialtools.values import at_least
@@ -41,14 +42,12 @@ if TYPE_CHECKING:
 class SelectProtocol(FinetuneOptions):
     """No head: dot products of the means of the token vectors (DSE table 9)."""
 
-    query: str | None = option(
+    query: str | None = column(
         None,
-        metavar="NAME",
-        group="Input",
         help="field of the queries: texts, or lists of turns",
         shown="context, history, query or question",
     )
-    response: str = option("response", metavar="NAME", group="Input", help="field of the responses")
+    response: str = column("response", help="field of the responses")
     shots: tuple[int, ...] = other_default(
         "shots", (500, 1000), help="pairs to train on, and as many to validate on"
     )
@@ -76,20 +75,15 @@ class SelectProtocol(FinetuneOptions):
             "does, or make a smaller block, as DSE's fine-tuning does"
         ),
     )
-    batch_size: int = option(
-        100,
-        parse=at_least(2),
-        group="Training",
-        help="pairs per step, which are each other's negatives",
+    batch_size: int = training(
+        100, parse=at_least(2), help="pairs per step, which are each other's negatives"
     )
     validate_every: int = other_default("validate_every", 50)
     patience: int = other_default("patience", 3)
     max_length: int = other_default(
         "max_length", 128, help="maximum tokens per query; a list of turns keeps its newest"
     )
-    response_max_length: int = option(
-        128, parse=at_least(4), group="Training", help="maximum tokens per response"
-    )
+    response_max_length: int = training(128, parse=at_least(4), help="maximum tokens per response")
 
 
 class Select(Task[SelectProtocol]):

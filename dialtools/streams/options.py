@@ -24,6 +24,15 @@ PARTS = 16
 """Into which a cluster's work is cut, unless told otherwise."""
 
 
+def column(default: Any, *, help: str, **facts: Any) -> Any:
+    """Return an option that names a column of tables, or a field of records.
+
+    Args:
+        facts: of `option`.
+    """
+    return option(default, metavar="NAME", group="Input", help=help, **facts)
+
+
 @dataclass
 class InputOptions:
     """Where records come from."""
@@ -77,10 +86,8 @@ class RowLimitOptions:
 class VectorsOptions:
     """Which vectors of embedding files are looked at."""
 
-    vectors: str | None = option(
+    vectors: str | None = column(
         None,
-        metavar="NAME",
-        group="Input",
         help="which vectors of a file with several; `context` means context_embedding",
         shown="the only ones, or embedding",
     )

@@ -7,6 +7,7 @@ recipe speaks; settled, in a frozen dataclass, it has a value or there is an err
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dialtools.errors import ConfigError
@@ -22,7 +23,6 @@ T = TypeVar("T", bound="DataclassInstance")
 
 RECIPE = "Recipe's values"
 """What help calls the flags that override a recipe."""
-UPDATES = f"{RECIPE}, how weights change and which are saved"
 
 
 def by_recipe(*, default: Any = MISSING, group: str = RECIPE, **facts: Any) -> Any:
@@ -34,6 +34,9 @@ def by_recipe(*, default: Any = MISSING, group: str = RECIPE, **facts: Any) -> A
     """
     told = option(None, group=group, unsaid=default is MISSING, **facts)
     return field(default=default, metadata=told.metadata)
+
+
+_update = partial(by_recipe, group=f"{RECIPE}, how weights change and which are saved")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -61,10 +64,8 @@ class Hyperparameters:
         parse=at_least(4),
         help="cut responses to N tokens",
     )
-    head_lr_multiplier: float = by_recipe(
-        group=UPDATES,
-        parse=not_negative,
-        help="learning rate of the head, as a multiple of the encoder's",
+    head_lr_multiplier: float = _update(
+        parse=not_negative, help="learning rate of the head, as a multiple of the encoder's"
     )
     hold_weight: float = by_recipe(
         group="Teacher",
@@ -73,48 +74,33 @@ class Hyperparameters:
         help="as --teacher-weight, where --model is the teacher, of the texts of the pairs: keep "
         "them where it has them; 0: do not",
     )
-    optimizer: str = by_recipe(group=UPDATES, choices=OPTIMISERS, help="optimiser")
-    schedule: str = by_recipe(group=UPDATES, choices=SCHEDULES, help="learning-rate schedule")
-    warmup: float = by_recipe(
-        group=UPDATES,
-        metavar="SHARE",
-        parse=share,
-        help="share of the steps in which the rate rises",
+    optimizer: str = _update(choices=OPTIMISERS, help="optimiser")
+    schedule: str = _update(choices=SCHEDULES, help="learning-rate schedule")
+    warmup: float = _update(
+        metavar="SHARE", parse=share, help="share of the steps in which the rate rises"
     )
-    weight_decay: float = by_recipe(
-        group=UPDATES,
-        parse=not_negative,
-        help="weight decay (none on biases and norms)",
+    weight_decay: float = _update(
+        parse=not_negative, help="weight decay (none on biases and norms)"
     )
-    clip: float = by_recipe(
-        group=UPDATES,
-        parse=not_negative,
-        help="clip gradients at this norm; 0: do not",
+    clip: float = _update(parse=not_negative, help="clip gradients at this norm; 0: do not")
+    freeze: int = _update(
+        default=0, parse=at_least(0), help="do not train the embeddings and the first N layers"
     )
-    freeze: int = by_recipe(
-        group=UPDATES,
-        default=0,
-        parse=at_least(0),
-        help="do not train the embeddings and the first N layers",
-    )
-    ema: float = by_recipe(
-        group=UPDATES,
+    ema: float = _update(
         default=0.0,
         metavar="DECAY",
         parse=share_below_one,
         help="save a moving average of the weights, which keeps min(DECAY, (1 + t) / (10 + t)) "
         "of itself at step t; 0 saves the last weights",
     )
-    merge_with_start: float = by_recipe(
-        group=UPDATES,
+    merge_with_start: float = _update(
         default=1.0,
         metavar="W",
         parse=fraction,
         help="save start + W (trained - start), with --model as the start; 1 saves the trained "
         "weights",
     )
-    center: bool = by_recipe(
-        group=UPDATES,
+    center: bool = _update(
         default=False,
         goes_with=("encoder", (STATIC,)),
         help="take off a static encoder's vectors their mean over the texts learnt from, as "

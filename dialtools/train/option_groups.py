@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.options import RunOptions, argument, option, restated
@@ -12,14 +13,10 @@ from dialtools.train import recipe
 from dialtools.train.hyperparameters import RECIPE
 from dialtools.train.objectives.catalog import OBJECTIVES
 from dialtools.train.start import KINDS
-from dialtools.values import (
-    at_least,
-    folder,
-    positive,
-    ranges,
-    share_below_one,
-    steps_or_epoch,
-)
+from dialtools.values import at_least, folder, positive, ranges, share_below_one, steps_or_epoch
+
+_fresh = partial(option, group="Fresh encoder")
+_validation = partial(option, group="Validation")
 
 
 @dataclass
@@ -120,34 +117,22 @@ class FreshOptions:
     for one that the encoder does not have.
     """
 
-    encoder: str | None = option(
+    encoder: str | None = _fresh(
         None,
         choices=KINDS,
-        group="Fresh encoder",
         help="static: one vector a token, averaged (made from a transformer in --model by "
         "embedding each token alone); transformer: layers",
         shown="what --model is; static without it",
     )
-    hidden: int = option(
+    hidden: int = _fresh(
         None,
         parse=at_least(64),
-        group="Fresh encoder",
         help="width of a fresh encoder, or of a static one made from --model",
         shown="256",
     )
-    layers: int = option(
-        None,
-        parse=at_least(1),
-        group="Fresh encoder",
-        help="layers of a fresh transformer",
-        shown="2",
-    )
-    vocab_size: int = option(
-        None,
-        parse=at_least(300),
-        group="Fresh encoder",
-        help="words of a fresh tokenizer",
-        shown="8000; static 14000",
+    layers: int = _fresh(None, parse=at_least(1), help="layers of a fresh transformer", shown="2")
+    vocab_size: int = _fresh(
+        None, parse=at_least(300), help="words of a fresh tokenizer", shown="8000; static 14000"
     )
 
 
@@ -155,31 +140,27 @@ class FreshOptions:
 class ValidationOptions:
     """What is held out, and when it is looked at."""
 
-    validation: str | None = option(
+    validation: str | None = _validation(
         None,
         metavar="FILE",
-        group="Validation",
         help="measure 1-of-100 response selection on these pairs during training",
     )
-    validation_share: float = option(
+    validation_share: float = _validation(
         0.0,
         metavar="SHARE",
         parse=share_below_one,
-        group="Validation",
         help="hold out this share of the dialogues, and measure that on their pairs",
         not_with="validation",
     )
-    validate_every: int = option(
+    validate_every: int = _validation(
         0,
         parse=at_least(0),
-        group="Validation",
         help="measure it every N steps",
         shown="once an epoch",
         goes_with="validation validation_share",
     )
-    keep_best: bool = option(
+    keep_best: bool = _validation(
         False,
-        group="Validation",
         help="save the checkpoint that validates best (top-1, then top-3 and top-10), not the last",
         goes_with="validation validation_share",
     )

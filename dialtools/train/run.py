@@ -38,13 +38,7 @@ from dialtools.train.material import STORE, VALIDATION, read_material
 from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import build_trainer, cut_note
 from dialtools.train.ranks import ALONE, Ranks
-from dialtools.train.validate import (
-    Validation,
-    asked,
-    rank_of,
-    validation_scores,
-    validations_left,
-)
+from dialtools.train.validate import Validation, asked, rank_of, validation_scores, validations_left
 
 NAN_BATCH = "nan-batch.jsonl"
 MAKES = (

@@ -115,8 +115,8 @@ def write_labelled(home: Path) -> None:
 def write_responses(home: Path, talks: Records) -> None:
     """Write histories with the acts of their response, and some that it may contradict."""
     answered = [
-        {"id": t["id"], "history": t["turns"][:-1], "response": "so it is", "split": t["split"]}
-        for t in talks
+        {"id": t["id"], "history": t["turns"][:-1], "response": f"yes, {n}", "split": t["split"]}
+        for n, t in enumerate(talks)
     ]
     acts = [{**row, "labels": ["ask", "tell"][i % 2 :]} for i, row in enumerate(answered)]
     write(home / "dstc2_acts.jsonl", acts)

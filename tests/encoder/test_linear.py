@@ -10,11 +10,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dialtools.encoder import linear as module
+from dialtools.encoder import quick as module
 from dialtools.encoder.encode import encode
-from dialtools.encoder.linear import Linear, is_faster, linear
 from dialtools.encoder.loading import load_encoder
-from dialtools.encoder.quick import quicken
+from dialtools.encoder.quick import Linear, is_faster, linear, quicken
 
 Call = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 DRAW = torch.Generator().manual_seed(0)

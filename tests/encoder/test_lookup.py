@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dialtools.encoder.lookup import Lookup
-from dialtools.encoder.quick import quicken
+from dialtools.encoder.quick import Lookup, quicken
 
 IDS = [torch.tensor([[1, 4, 1], [0, 4, 6]]), torch.tensor([[6, 6], [2, 0]])]
 """Those of two micro-batches."""

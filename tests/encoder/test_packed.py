@@ -17,7 +17,7 @@ from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.fresh import train_tokenizer
 from dialtools.encoder.loading import load_encoder
-from dialtools.encoder.packed import NAME, SHORT, is_packed, pack
+from dialtools.encoder.packed import NAME, SHORT, pack
 from dialtools.encoder.packed_attention import Ask, Layout, flash, side_by_side
 from dialtools.encoder.placed import placed
 from dialtools.errors import ModelError
@@ -106,7 +106,7 @@ def test_layers_with_biases_of_their_own_go_on_with_padding(build, family):
     texts = sequences(5, 2, 90, 31)
     expected_ND = encode(encoder, texts, batch_tokens=400)
     usual = encoder.backbone.config._attn_implementation
-    assert not pack(encoder, "float32") and not is_packed(encoder.backbone)
+    assert not pack(encoder, "float32") and not encoder.is_packed
     assert encoder.backbone.config._attn_implementation == usual
     np.testing.assert_array_equal(encode(encoder, texts, batch_tokens=400), expected_ND)
 

@@ -37,6 +37,7 @@ from dataclasses import dataclass
 
 from dialtools.eval.options.probes import ProbeOptions
 from dialtools.options import option
+from dialtools.streams.options import column
 
 
 @dataclass
@@ -51,19 +52,10 @@ class ActOptions(ProbeOptions):
             "embedded turn"
         ),
     )
-    acts: str = option(
-        "acts",
-        metavar="NAME",
-        group="Input",
-        help="rows of turns: column of each row's own acts, beside dialogue_id and turn",
+    acts: str = column(
+        "acts", help="rows of turns: column of each row's own acts, beside dialogue_id and turn"
     )
-    label: str = option(
-        "labels", metavar="NAME", group="Input", help="ready-made rows: column of the target's acts"
-    )
-    speaker: str | None = option(
-        None,
-        metavar="NAME",
-        group="Input",
-        help="predict only turns of this speaker",
-        shown="all that have acts",
+    label: str = column("labels", help="ready-made rows: column of the target's acts")
+    speaker: str | None = column(
+        None, help="predict only turns of this speaker", shown="all that have acts"
     )

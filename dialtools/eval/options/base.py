@@ -9,7 +9,7 @@ from typing import Any
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, Spec, argument, option, restated, settings, specs
 from dialtools.streams.formats import last_suffix
-from dialtools.streams.options import OutputOptions, RowLimitOptions
+from dialtools.streams.options import OutputOptions, RowLimitOptions, column
 from dialtools.values import metric_bound
 
 
@@ -115,26 +115,14 @@ class SplitOptions(RowLimitOptions, ReportOptions):
     test: str | None = option(
         None, metavar="FILE", group="Input", help="embeddings to test on; - is stdin"
     )
-    split: str = option(
-        "split",
-        metavar="NAME",
-        group="Input",
-        help="column that separates training rows from test rows",
-        not_with="train",
+    split: str = column(
+        "split", help="column that separates training rows from test rows", not_with="train"
     )
-    train_split: str = option(
-        "train",
-        metavar="NAME",
-        group="Input",
-        help="value of the split column for training rows",
-        not_with="train",
+    train_split: str = column(
+        "train", help="value of the split column for training rows", not_with="train"
     )
-    test_split: str = option(
-        "test",
-        metavar="NAME",
-        group="Input",
-        help="value of the split column for test rows",
-        not_with="train",
+    test_split: str = column(
+        "test", help="value of the split column for test rows", not_with="train"
     )
 
     def __post_init__(self) -> None:
@@ -153,10 +141,8 @@ class ThreePartOptions(SplitOptions):
         group="Input",
         help="embeddings to choose hyper-parameters on, other than those tested",
     )
-    validation_split: str | None = option(
+    validation_split: str | None = column(
         None,
-        metavar="NAME",
-        group="Input",
         help="value of the split column for validation rows; none: there are no such rows",
         shown="validation, validate, valid, val or dev",
         not_with="train",
@@ -174,16 +160,7 @@ class FileOptions(RowLimitOptions, ReportOptions):
 class PartOptions(FileOptions):
     """Rows of one or several parts, each scored apart."""
 
-    split: str = option(
-        "split",
-        metavar="NAME",
-        group="Input",
-        help="column that names the parts, if there is one; none: all rows are one part",
+    split: str = column(
+        "split", help="column that names the parts, if there is one; none: all rows are one part"
     )
-    part: str | None = option(
-        None,
-        metavar="NAME",
-        group="Input",
-        help="score only this part",
-        not_with=("split", ("none",)),
-    )
+    part: str | None = column(None, help="score only this part", not_with=("split", ("none",)))

@@ -60,7 +60,7 @@ from dialtools.cluster.options import KMEANS, FindOptions
 from dialtools.errors import ConfigError
 from dialtools.eval.options.base import PartOptions, SplitOptions
 from dialtools.options import option, restated
-from dialtools.streams.options import VectorsOptions
+from dialtools.streams.options import VectorsOptions, column
 from dialtools.values import count_or_bounds, either, fraction, number_of_runs
 
 LABELS = "labels"
@@ -98,19 +98,14 @@ class ClusterOptions(FindOptions, SplitOptions):
     max_rows: int = restated(FindOptions, "max_rows", not_with=OF_MTEB)
     runs: int = option(
         10,
-        metavar="N",
         parse=number_of_runs,
         help="number of runs (seeds seed, seed+1, ...), or of draws",
         goes_with=("method", (KMEANS,)),
     )
     share: float = option(
-        1.0,
-        metavar="X",
-        parse=fraction,
-        help="mteb: draw from this share of the rows",
-        goes_with=OF_MTEB,
+        1.0, parse=fraction, help="mteb: draw from this share of the rows", goes_with=OF_MTEB
     )
-    label: str = option("label", metavar="NAME", group="Input", help="column of the labels")
+    label: str = column("label", help="column of the labels")
     vectors: str | None = restated(VectorsOptions, "vectors")
     part: str | None = restated(PartOptions, "part")
     train: str | None = restated(SplitOptions, "train", goes_with=OF_INDUCE)

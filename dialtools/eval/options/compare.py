@@ -112,10 +112,7 @@ class CompareOptions(TableOutputOptions, RunOptions):
         ),
     )
     resamples: int = option(
-        10_000,
-        metavar="N",
-        parse=at_least(100),
-        help="number of resamples of the test items, and of swaps",
+        10_000, parse=at_least(100), help="number of resamples of the test items, and of swaps"
     )
     fail_if_worse: float | None = option(
         None,

@@ -64,7 +64,6 @@ class CurveOptions(PieceOptions, RunOptions):
     )
     runs: int = option(
         10,
-        metavar="N",
         parse=number_of_runs,
         help="intent, oos: number of runs; each draws new examples (seeds seed, seed+1, ...)",
         goes_with=LABELLED,
@@ -94,14 +93,10 @@ class CurveOptions(PieceOptions, RunOptions):
         goes_with=LABELLED,
     )
     candidates: int = option(
-        100,
-        metavar="N",
-        parse=at_least(2),
-        help="select: candidates per query",
-        goes_with="select",
+        100, parse=at_least(2), help="select: candidates per query", goes_with="select"
     )
     max_length: int | None = option(
-        None, metavar="N", parse=at_least(4), help="maximum tokens per text", shown="the model's"
+        None, parse=at_least(4), help="maximum tokens per text", shown="the model's"
     )
     plot: str | None = option(
         None,

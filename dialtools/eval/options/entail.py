@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 from dialtools.eval.options.base import PartOptions
 from dialtools.options import argument, option
+from dialtools.streams.options import column
 from dialtools.values import two_names
 
 
@@ -44,7 +45,7 @@ class EntailOptions(PartOptions):
         help="premise and hypothesis of labelled pairs",
         shown="those that have vectors",
     )
-    label: str = option("label", metavar="NAME", group="Input", help="column of the pairs' labels")
+    label: str = column("label", help="column of the pairs' labels")
     labels: tuple[str, ...] = option(
         ("entailment", "contradiction"),
         metavar="YES,NO",

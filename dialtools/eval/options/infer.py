@@ -33,7 +33,6 @@ class InferOptions(ProbeOptions):
     )
     under_tokens: int | None = option(
         None,
-        metavar="N",
         parse=at_least(1),
         group="Input",
         help="use only rows with fewer tokens (column `tokens`: dial-embed --tokens)",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dialtools.corpora.options import OWN_TEST, TestShareOptions
 from dialtools.eval.options.base import ThreePartOptions
 from dialtools.options import option, restated
+from dialtools.streams.options import column
 from dialtools.values import int_list, number_of_runs
 
 
@@ -15,16 +16,14 @@ class LabelledOptions(ThreePartOptions):
     """Labelled embeddings, and the few of them that a run may see."""
 
     validation: str | None = restated(ThreePartOptions, "validation", not_with="validation_split")
-    label: str = option("label", metavar="NAME", group="Input", help="column of the labels")
+    label: str = column("label", help="column of the labels")
     split: str = restated(ThreePartOptions, "split", not_with=OWN_TEST)
     train_split: str = restated(ThreePartOptions, "train_split", not_with=OWN_TEST)
     test_split: str = restated(ThreePartOptions, "test_split", not_with=OWN_TEST)
     validation_split: str | None = restated(ThreePartOptions, "validation_split", not_with=OWN_TEST)
     test_share: float | None = restated(TestShareOptions, "test_share", not_with="train")
-    text: str | None = option(
+    text: str | None = column(
         None,
-        metavar="NAME",
-        group="Input",
         help="column of the texts that --test-share draws by",
         shown="what the vectors are of, else text",
         goes_with="test_share",
@@ -39,7 +38,6 @@ class LabelledOptions(ThreePartOptions):
     )
     runs: int = option(
         10,
-        metavar="N",
         parse=number_of_runs,
         help="number of runs; each draws new examples (seeds seed, seed+1, ...)",
         not_with="episodes",

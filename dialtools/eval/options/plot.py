@@ -30,7 +30,7 @@ from dialtools.errors import ConfigError
 from dialtools.eval.options.base import PartOptions
 from dialtools.options import RunOptions, argument, option, restated
 from dialtools.streams.formats import FOREIGN, OUTPUT_FORMATS, by_suffix, last_suffix
-from dialtools.streams.options import OutputOptions, RowLimitOptions, VectorsOptions
+from dialtools.streams.options import OutputOptions, RowLimitOptions, VectorsOptions, column
 from dialtools.values import PICTURES, at_least, bounded
 
 
@@ -66,43 +66,29 @@ class PlotOptions(RowLimitOptions, RunOptions):
     )
     perplexity: float = option(
         30.0,
-        metavar="X",
         parse=bounded(low=1),
         help="perplexity of t-SNE; at most a third of the rows",
         goes_with=("method", ("tsne",)),
     )
     max_rows: int = option(
         0,
-        metavar="N",
         parse=at_least(0),
         help="maximum number of rows; if there are more, a sample by --seed",
         shown="all",
     )
     vectors: str | None = restated(VectorsOptions, "vectors")
-    label: str = option(
-        "label", metavar="NAME", group="Input", help="column that gives a point its colour"
-    )
+    label: str = column("label", help="column that gives a point its colour")
     black: str | None = option(
         None, metavar="LABEL", help="draw this label in black, behind the others, e.g. oos"
     )
-    shape: str | None = option(
-        None,
-        metavar="NAME",
-        group="Input",
-        help="column that gives a point its shape in a picture, e.g. speaker",
+    shape: str | None = column(
+        None, help="column that gives a point its shape in a picture, e.g. speaker"
     )
-    text: str = option(
-        "text",
-        metavar="NAME",
-        group="Input",
-        help="column that hover and search show (.html, --coordinates)",
-    )
+    text: str = column("text", help="column that hover and search show (.html, --coordinates)")
     split: str = restated(
         PartOptions, "split", help="column that names the parts", goes_with="part"
     )
-    part: str | None = option(
-        None, metavar="NAME", group="Input", help="show only this part", shown="all"
-    )
+    part: str | None = column(None, help="show only this part", shown="all")
 
     def __post_init__(self) -> None:
         if self.print_config:

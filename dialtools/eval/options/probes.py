@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from dialtools.errors import ConfigError
 from dialtools.eval.options.base import ThreePartOptions
 from dialtools.options import option
+from dialtools.streams.options import column
 from dialtools.values import at_least, bounded, fraction, list_of, share_below_one, whole_numbers
 
 MOST_DECAY = 1000
+
+_probe = partial(option, group="Probe")
 
 
 @dataclass
@@ -25,52 +29,35 @@ class ProbeOptions(ThreePartOptions):
             "if there are no validation rows, hold out this share of the training dialogues or rows"
         ),
     )
-    group: str | None = option(
+    group: str | None = column(
         None,
-        metavar="NAME",
-        group="Input",
-        help=(
-            "column that groups rows: intervals, and the tests of dial-eval compare, keep rows "
-            "with the same value together"
-        ),
+        help="column that groups rows: intervals, and the tests of dial-eval compare, keep rows "
+        "with the same value together",
         shown="dialogue_id, if there is one",
     )
-    lr: tuple[float, ...] = option(
+    lr: tuple[float, ...] = _probe(
         (1e-4, 1e-3, 1e-2),
         metavar="X[,X...]",
         parse=list_of(fraction),
-        group="Probe",
         help="learning rates to try, with Adam",
     )
-    weight_decay: tuple[float, ...] = option(
+    weight_decay: tuple[float, ...] = _probe(
         (0.0, 1e-5, 1e-4, 1e-3),
         metavar="X[,X...]",
         parse=list_of(bounded(low=0, high=MOST_DECAY)),
-        group="Probe",
         help="weight decays (L2 penalties) to try",
     )
-    hidden: tuple[int, ...] = option(
+    hidden: tuple[int, ...] = _probe(
         (0,),
         metavar="N[,N...]",
         parse=whole_numbers,
-        group="Probe",
         help="sizes of a hidden layer to try; 0: one linear layer",
     )
-    batch_size: int = option(
-        64, metavar="N", parse=at_least(1), group="Probe", help="rows per step"
-    )
-    epochs: int = option(
-        200,
-        metavar="N",
-        parse=at_least(1),
-        group="Probe",
-        help="maximum passes over the training rows",
-    )
-    patience: int = option(
+    batch_size: int = _probe(64, parse=at_least(1), help="rows per step")
+    epochs: int = _probe(200, parse=at_least(1), help="maximum passes over the training rows")
+    patience: int = _probe(
         5,
-        metavar="N",
         parse=at_least(1),
-        group="Probe",
         help="stop after this many passes without a better validation score or loss",
     )
 

@@ -43,6 +43,7 @@ from dataclasses import dataclass
 
 from dialtools.eval.options.base import PartOptions
 from dialtools.options import argument, option
+from dialtools.streams.options import column
 from dialtools.values import at_least, int_list
 
 BY_BM25 = ("lists", ("auto", "bm25"))
@@ -71,13 +72,10 @@ class RetrieveOptions(PartOptions):
         help="nearest: numbers of rows to look at",
         goes_with=("lists", ("nearest",)),
     )
-    label: str = option(
-        "label", metavar="NAME", group="Input", help="column of the labels, for bm25 and nearest"
-    )
-    text: str = option("text", metavar="NAME", group="Input", help="column of the texts")
+    label: str = column("label", help="column of the labels, for bm25 and nearest")
+    text: str = column("text", help="column of the texts")
     candidates: int = option(
         100,
-        metavar="N",
         parse=at_least(2),
         group="BM25",
         help="texts that BM25 finds per query",
@@ -85,7 +83,6 @@ class RetrieveOptions(PartOptions):
     )
     positives: int = option(
         30,
-        metavar="N",
         parse=at_least(1),
         group="BM25",
         help="take at most N of them with the query's label; further ones are left out",

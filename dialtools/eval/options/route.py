@@ -33,6 +33,7 @@ from dialtools.corpora.options import AnyRecordOptions
 from dialtools.eval.options.base import FileOptions
 from dialtools.eval.options.probes import ProbeOptions
 from dialtools.options import argument, option, restated
+from dialtools.streams.options import column
 from dialtools.values import name_list
 
 
@@ -42,10 +43,8 @@ class RouteOptions(FileOptions):
 
     inputs: tuple[str, ...] = argument(help="records with both columns (default: stdin)")
     from_: str | None = restated(AnyRecordOptions, "from_")
-    label: str = option("label", metavar="NAME", group="Input", help="column of the labels")
-    assigned: str = option(
-        "assigned", metavar="NAME", group="Input", help="column of the classes that were given"
-    )
+    label: str = column("label", help="column of the labels")
+    assigned: str = column("assigned", help="column of the classes that were given")
     none: tuple[str, ...] = option(
         ("none",),
         metavar="NAME[,NAME...]",

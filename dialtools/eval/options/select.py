@@ -41,6 +41,7 @@ from dataclasses import dataclass
 from dialtools.eval.options.base import FileOptions
 from dialtools.metrics import TIES
 from dialtools.options import argument, option
+from dialtools.streams.options import column
 from dialtools.values import at_least
 
 
@@ -51,26 +52,13 @@ class SelectOptions(FileOptions):
     inputs: tuple[str, ...] = argument(
         help="embeddings of pairs: context_embedding and response_embedding (default: stdin)"
     )
-    query: str | None = option(
+    query: str | None = column(
         None,
-        metavar="NAME",
-        group="Input",
         help="vectors of the queries",
         shown="context_embedding, history_embedding or query_embedding",
     )
-    response: str = option(
-        "response_embedding",
-        metavar="NAME",
-        group="Input",
-        help="vectors of the responses",
-        not_with="pool",
-    )
-    text: str = option(
-        "response",
-        metavar="NAME",
-        group="Input",
-        help="column of the response texts, to find duplicates",
-    )
+    response: str = column("response_embedding", help="vectors of the responses", not_with="pool")
+    text: str = column("response", help="column of the response texts, to find duplicates")
     pool: str | None = option(
         None,
         metavar="FILE",
@@ -82,7 +70,6 @@ class SelectOptions(FileOptions):
     )
     candidates: int = option(
         100,
-        metavar="N",
         parse=at_least(2),
         help="candidates per query, including the true response",
         not_with="pool",

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from dialtools.errors import ConfigError
 from dialtools.eval.options.base import PartOptions
 from dialtools.options import option, restated
-from dialtools.streams.options import VectorsOptions
+from dialtools.streams.options import VectorsOptions, column
 from dialtools.values import at_least, picture
 
 
@@ -39,15 +39,11 @@ class SpaceOptions(PartOptions):
 
     each: None = None  # no option: these measures are of pairs, not of single items
     vectors: str | None = restated(VectorsOptions, "vectors")
-    label: str = option(
-        "label",
-        metavar="NAME",
-        group="Input",
-        help="column of the labels; without it, only measures that need no labels",
+    label: str = column(
+        "label", help="column of the labels; without it, only measures that need no labels"
     )
     max_rows: int = option(
         20_000,
-        metavar="N",
         parse=at_least(2),
         help="maximum rows of a file or part; if there are more, a sample by --seed",
     )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from dialtools.eval.options.base import PartOptions
 from dialtools.options import argument, option
+from dialtools.streams.options import column
 from dialtools.values import two_names
 
 
@@ -33,6 +34,4 @@ class StsOptions(PartOptions):
         help="names of the two texts",
         shown="those that have vectors",
     )
-    score: str = option(
-        "score", metavar="NAME", group="Input", help="column of the annotated scores"
-    )
+    score: str = column("score", help="column of the annotated scores")

@@ -8,6 +8,7 @@ have them. What several share is a small base. This module loads no torch: help 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from dialtools.catalog import Entry
@@ -26,11 +27,11 @@ from dialtools.values import (
     share,
 )
 
-CONTRAST = f"{RECIPE}, --objective contrast and joint (DSE, WMDC, SimCSE, ...)"
-CANDIDATES = f"{RECIPE}, --objective matching and siamese (DialogueCSE, ...)"
-TEMPLATES = f"{RECIPE}, --objective template (TaDSE)"
-MASKED = f"{RECIPE}, --objective mlm and joint (masked words)"
-"""Groups of flags on the help page."""
+_OF = f"{RECIPE}, --objective"
+_contrast = partial(by_recipe, group=f"{_OF} contrast and joint (DSE, WMDC, SimCSE, ...)")
+_candidates = partial(by_recipe, group=f"{_OF} matching and siamese (DialogueCSE, ...)")
+_templates = partial(by_recipe, group=f"{_OF} template (TaDSE)")
+_masked = partial(by_recipe, group=f"{_OF} mlm and joint (masked words)")
 
 ALIGN_EPOCHS = 8
 """Passes over the pairs with --align (TaDSE app. B)."""
@@ -142,24 +143,20 @@ class SpeakerOptions:
 class CandidateOptions(MatryoshkaOptions):
     """Of objectives that pick a response among candidates for its context."""
 
-    negatives: int | str = by_recipe(
-        group=CANDIDATES,
+    negatives: int | str = _candidates(
         metavar="N|all",
         parse=count_or_all,
         help="negatives of a context, from other dialogues (--negatives-from); all: the other "
         "responses of the batch",
     )
-    negatives_from: str = by_recipe(
-        group=CANDIDATES,
+    negatives_from: str = _candidates(
         default=SAME_ROLE,
         choices=NEGATIVES_FROM,
         help="which responses of other dialogues: of the same role, of any role, or of the "
         "same role in dialogues of another `domain` (dial-pairs --domain)",
     )
-    context_turns: int = by_recipe(
-        group=CANDIDATES,
-        parse=at_least(1),
-        help="turns around a response, the nearest N (siamese: before it)",
+    context_turns: int = _candidates(
+        parse=at_least(1), help="turns around a response, the nearest N (siamese: before it)"
     )
 
     def __post_init__(self) -> None:
@@ -181,45 +178,37 @@ class ContrastOptions(
 ):
     """Options of --objective contrast."""
 
-    loss: str = by_recipe(group=CONTRAST, choices=LOSSES, help="the contrastive loss")
-    weights: str = by_recipe(
-        group=CONTRAST,
+    loss: str = _contrast(choices=LOSSES, help="the contrastive loss")
+    weights: str = _contrast(
         default="given",
         choices=("none", "given", "irf"),
         help="none: pairs count alike; given: by their field `weight`; irf: by it, else by 1 / "
         "(ln f + 1) of the response's frequency",
     )
-    weights_mean_one: bool = by_recipe(
-        group=CONTRAST,
-        default=False,
-        help="scale the weights to a mean of 1",
-        not_with=("weights", ("none",)),
+    weights_mean_one: bool = _contrast(
+        default=False, help="scale the weights to a mean of 1", not_with=("weights", ("none",))
     )
-    batches: str = by_recipe(
-        group=CONTRAST,
+    batches: str = _contrast(
         default="mixed",
         choices=BATCHES,
         help="by-window: a batch has pairs of one window size, sizes in turn; by-kind: of one "
         "`kind`",
     )
-    guide_floor: float = by_recipe(
-        group=CONTRAST,
+    guide_floor: float = _contrast(
         default=1.0,
         metavar="COSINE",
         parse=cosine,
         help="use no negative that the start finds as similar to a text as its partner, and "
         "more similar than this cosine; 1: no guide",
     )
-    guide_margin: float = by_recipe(
-        group=CONTRAST,
+    guide_margin: float = _contrast(
         default=0.0,
         metavar="SHARE",
         parse=share,
         help="with --guide-floor: nor one that it finds less similar than the partner by up to "
         "this share",
     )
-    classify_weight: float = by_recipe(
-        group=CONTRAST,
+    classify_weight: float = _contrast(
         default=0.0,
         parse=not_negative,
         help="weight of a second loss: telling `similar` pairs from others (PairSupCon)",
@@ -235,8 +224,7 @@ class ContrastOptions(
 class MatchingOptions(CandidateOptions, TemperatureOptions):
     """Options of --objective matching."""
 
-    aggregation: str = by_recipe(
-        group=CANDIDATES,
+    aggregation: str = _candidates(
         choices=("mean", "attention"),
         help="of matching: mean: the turns of a context count alike (I2); attention: a small "
         "network weighs them (I1)",
@@ -252,42 +240,32 @@ class SiameseOptions(CandidateOptions, ContextOptions):
 class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, MatryoshkaOptions):
     """Options of --objective template."""
 
-    template_temperature: float = by_recipe(
-        group=TEMPLATES,
+    template_temperature: float = _templates(
         parse=positive,
         help="temperature between templates; --temperature is that between utterances",
         not_with=("template_weight", (0.0,)),
     )
-    pair_temperature: float = by_recipe(
-        group=TEMPLATES,
+    pair_temperature: float = _templates(
         parse=positive,
         help="temperature between templates and utterances",
         not_with=("pair_weight", (0.0,)),
     )
-    utterance_weight: float = by_recipe(
-        group=TEMPLATES,
-        metavar="LAMBDA",
-        help="weight of the loss between utterances",
+    utterance_weight: float = _templates(
+        metavar="LAMBDA", help="weight of the loss between utterances"
     )
-    template_weight: float = by_recipe(
-        group=TEMPLATES,
-        metavar="LAMBDA",
-        help="weight of the loss between templates",
+    template_weight: float = _templates(
+        metavar="LAMBDA", help="weight of the loss between templates"
     )
-    pair_weight: float = by_recipe(
-        group=TEMPLATES,
-        metavar="LAMBDA",
-        help="weight of the loss between templates and utterances",
+    pair_weight: float = _templates(
+        metavar="LAMBDA", help="weight of the loss between templates and utterances"
     )
-    pair_negatives: str = by_recipe(
-        group=TEMPLATES,
+    pair_negatives: str = _templates(
         choices=("utterances", "templates", "both"),
         help="utterances: a template picks its utterance among them (as in the paper); templates: "
         "an utterance picks its template; or both",
         not_with=("pair_weight", (0.0,)),
     )
-    align: bool = by_recipe(
-        group=TEMPLATES,
+    align: bool = _templates(
         default=False,
         help="train a layer for templates, saved beside the model (TaDSE's M_A); as it learns from "
         f"nothing, training makes {ALIGN_EPOCHS} passes, unless --epochs says how many",
@@ -313,13 +291,12 @@ class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, Mat
 class MaskedWordsOptions(SpeakerOptions):
     """Options of --objective mlm."""
 
-    mask_share: float = by_recipe(
-        group=MASKED,
+    mask_share: float = _masked(
         metavar="SHARE",
         parse=share,
         help="share of the words to mask, at least one a text",
     )
-    max_masked: int = by_recipe(group=MASKED, parse=at_least(1), help="mask at most N words a text")
+    max_masked: int = _masked(parse=at_least(1), help="mask at most N words a text")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

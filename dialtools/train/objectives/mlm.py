@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from dialtools.encoder.batches import where
 from dialtools.encoder.folder import WEIGHTS
-from dialtools.encoder.linear import linear
+from dialtools.encoder.quick import linear
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.weights import fill
 from dialtools.errors import ModelError

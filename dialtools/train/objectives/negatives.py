@@ -12,12 +12,7 @@ from dialtools.train.data.collate import named_negatives
 from dialtools.train.data.store import Store
 from dialtools.train.draws import generator
 from dialtools.train.objectives.base import Setting
-from dialtools.train.objectives.catalog import (
-    ANY_ROLE,
-    OTHER_DOMAIN,
-    SAME_ROLE,
-    CandidateOptions,
-)
+from dialtools.train.objectives.catalog import ANY_ROLE, OTHER_DOMAIN, SAME_ROLE, CandidateOptions
 
 CandidateT = TypeVar("CandidateT", bound=CandidateOptions)
 TRIES = 50  # rounds of drawing before all are looked at: rare ones are hardly ever drawn
