@@ -193,7 +193,8 @@ def _tell_of_held(training: Training, run: Run) -> None:
     from dialtools.train.start import TRANSFORMER, embeds_sentences
 
     options = training.options
-    chosen = run.origins["method"] != f"recipe {options.method}" or options.hold_weight
+    named = run.origins["method"] != f"recipe {options.method}"
+    chosen = named or training.trainer.values.hold_weight
     begins = training.trainer.step == 0 < training.trainer.total
     if begins and not chosen and embeds_sentences(options.model):
         way = "--method held" if options.encoder == TRANSFORMER else "--hold-weight 5"

@@ -52,7 +52,12 @@ from dialtools.train.data.store import (
 )
 from dialtools.train.data.taught import Taught
 from dialtools.train.objectives.catalog import ANY_ROLE
-from dialtools.train.options import TrainOptions, objective_entry, objective_options
+from dialtools.train.options import (
+    TrainOptions,
+    hyperparameters,
+    objective_entry,
+    objective_options,
+)
 from dialtools.train.prepare import (
     as_wished,
     check_prefixes,
@@ -263,7 +268,7 @@ def _left_out(options: TrainOptions, encoder: Encoder) -> Iterator[str]:
     if not name or Path(name).is_file():
         return
     kinds = has_beside(model_folder(name))
-    if "centre" in kinds and not options.center and options.max_steps != 0:
+    if "centre" in kinds and not hyperparameters(options).center and options.max_steps != 0:
         yield f"{name}: trained without its centre; dialtools center gives what is learnt a new one"
     if "weights" in kinds and encoder.token_weights is None:
         yield f"{name}: trained without its weights of tokens, of which a mean alone has use"
