@@ -20,8 +20,8 @@ The models must share their start, as far as their dialtools.json tells, and
 have its tensors, tokens and pooling. Recipes differ in pooling (SimCSE's is
 cls): train all with one --pooling. Numbers are added in float64 and stored in
 the start's type; integers are the start's. Tokenizer, pooling and length are
-those of the first model after the start. Heads that some recipes keep beside
-a model, such as TaDSE's alignment, are left out.
+those of the first model after the start. Centres (dialtools center) are left
+out, and heads that some recipes keep beside a model, such as TaDSE's alignment.
 
 Choosing weights on validation files:
 
@@ -62,6 +62,9 @@ def main(options: MergeOptions, run: Run) -> None:
     from dialtools.streams.atomic import atomic_directory
 
     family = open_family(options)
+    for model in (family.start, *family.models):
+        if model.stated.center:
+            run.warn(f"{model.name}: merged without its centre; dialtools center gives another")
     tasks = _tasks(options)
     if options.dry_run:
         return run.tell_plan(_plan(options, family, tasks))

@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from dialtools import __version__
 from dialtools.encoder.card import card
 from dialtools.encoder.folder import WEIGHTS
 from dialtools.encoder.sidefile import write_json
-from dialtools.encoder.stated import LAYERS, POOLER, WORD_WEIGHTS, read_modules
+from dialtools.encoder.stated import LAYERS, POOLER, WORD_WEIGHTS
 from dialtools.encoder.token_vectors import read_token_vectors
 from dialtools.encoder.weights import merged
 from dialtools.errors import ModelError
@@ -54,12 +56,15 @@ def write_merged(directory: Path, family: Family, weights: Sequence[float]) -> N
         ModelError: if merged numbers are not finite.
     """
     first = family.models[0]
-    modules = read_modules(first.folder / "modules.json")
+    modules = dict(first.layout)
     for inner in dict.fromkeys(["", first.inner, *modules.values()]):
         (directory / inner).mkdir(parents=True, exist_ok=True)
         for file in (first.folder / inner).glob("*"):
             if file.suffix in LAYOUT and file.name not in ITS_OWN and file.is_file():
                 shutil.copyfile(file, directory / inner / file.name)
+    if first.stated.center:
+        path = directory / "modules.json"
+        write_json(path, orjson.loads(path.read_bytes())[: len(first.layout)])
     _write_weights(directory / first.inner / WEIGHTS, family, weights)
     for kind in {LAYERS, WORD_WEIGHTS} & modules.keys():
         file = Path(modules[kind]) / WEIGHTS

@@ -12,7 +12,13 @@ from dialtools.encoder.descent import content, descends
 from dialtools.encoder.folder import model_folder
 from dialtools.encoder.growth import refuse_growth
 from dialtools.encoder.pretrained import OLD_BUFFERS
-from dialtools.encoder.stated import Stated, read_modules, read_stated
+from dialtools.encoder.stated import (
+    CENTRED,
+    Stated,
+    listed_modules,
+    read_modules,
+    read_stated,
+)
 from dialtools.encoder.token_weights import read_token_weights
 from dialtools.encoder.weights import a_few, misfit_of
 from dialtools.errors import ConfigError, ModelError
@@ -56,10 +62,13 @@ class Parent:
         folder = model_folder(name)
         inner = next(iter(read_modules(folder / "modules.json").values()), "")
         stated = read_stated(folder)
-        if stated.center:
-            hint = "merge models as they were before (dial-train --no-center)"
-            raise ModelError("has a centre, which is not its weights'", where=name, hint=hint)
         return cls(own_name(name), folder, inner, Tensors(folder / inner), stated)
+
+    @property
+    def layout(self) -> list[tuple[str, str]]:
+        """Its modules and their folders, but for its centre, which is not its weights'."""
+        listed = listed_modules(self.folder / "modules.json")
+        return listed[: -len(CENTRED[1:])] if self.stated.center else listed
 
     @cached_property
     def content(self) -> str:
@@ -141,6 +150,8 @@ def _other_start(model: Parent, start: Parent) -> ModelError:
     origin = f"trained from {told}" if isinstance(told, str) else "of another start"
     message = f"{origin}, whose weights are not those of {start.name}"
     hint = "its difference from this start is more than its training"
+    if model.stated.center:
+        hint = "merge it as it was before dialtools center, then center the result"
     return ModelError(message, where=model.name, hint=hint)
 
 
@@ -178,7 +189,8 @@ def _refuse_other_vectors(model: Parent, other: Parent, said: Sequence[str]) -> 
         return
     for what in said:
         ours, theirs = getattr(model.stated, what), getattr(other.stated, what)
-        if ours != theirs:
+        centred = model.stated.center or other.stated.center
+        if ours != theirs and not (centred and what == "normalize"):  # all have length 1 before it
             name = what.replace("_", " ")
             message = f"{name} {ours}, not {theirs} as that of {other.name}"
             hint = f"dial-train --pooling {theirs}" if what == "pooling" else None

@@ -127,10 +127,21 @@ def test_training_leaves_the_centre_out_and_says_so(
     assert learnt.center is None and learnt.digest() == plain.digest()
 
 
-def test_models_are_merged_before_they_are_centred(run: Run, tmp_path: Path, model: Path):
-    run("dialtools center --model", model, "texts.jsonl", "-o", "c")
-    done = run("dialtools merge", model, "c", "-o", "m", code=1)
-    assert b"c: has a centre" in done.stderr and not (tmp_path / "m").exists()
+def test_models_are_merged_without_the_centres_of_their_training(
+    run: Run, tmp_path: Path, train: Train, pairs: Path
+):
+    flags = ("--encoder", "static", "--threads", 1, "--device", "cpu", pairs)
+    train("--hidden", 64, "--max-steps", 0, "-o", tmp_path / "start", *flags, small=False)
+    again = ("--model", tmp_path / "start", "--max-steps", 2, "--batch-size", 16)
+    for name, more in {"whole": ["--no-center"], "centred": []}.items():
+        train(*again, *more, "-o", tmp_path / name, *flags, small=False)
+        done = run("dialtools merge", "start", f"{name}*0.5", "-o", f"half-{name}")
+        assert (b"centred: merged without its centre" in done.stderr) == (name == "centred")
+    whole, centred = (load_encoder(str(tmp_path / f"half-{n}")) for n in ("whole", "centred"))
+    assert centred.center is None and centred.digest() == whole.digest()
+    run("dialtools center --model whole texts.jsonl -o c")
+    done = run("dialtools merge start c -o m", code=1)
+    assert b"merge it as it was before dialtools center" in done.stderr
 
 
 def damaged(folder: Path, change: Callable[[dict[str, np.ndarray], dict[str, Any]], None]) -> None:
