@@ -292,7 +292,9 @@ def test_a_head_that_is_kept_is_what_the_loss_saw(head: str, encoder: Encoder, t
 
 def test_vectors_go_through_the_head_that_is_kept(train: Train, tmp_path: Path, scripts: Path):
     rows = [pair(f"p {i}", f"e {i}") for i in range(8)]
-    flags = shlex.split("--method dse --head mlp --keep-head --encoder static --max-steps 2 -o")
+    flags = shlex.split(
+        "--method dse --head mlp --keep-head --encoder static --no-center --max-steps 2 -o"
+    )
     train(*flags, tmp_path / "m", stdin=as_lines(rows), small=False)
     (tmp_path / "t.jsonl").write_text('{"text": "p 3 e 4"}\n')
     found = {}

@@ -165,7 +165,7 @@ def test_validation_leaves_the_encoder_in_training(fresh):
 def scored(run: Trainer, monkeypatch, *sides: np.ndarray, texts: np.ndarray) -> dict[str, float]:
     """Return the scores of pairs whose vectors and response texts are given."""
     given = iter(sides)
-    monkeypatch.setattr("dialtools.train.validate._vectors", lambda *_: next(given))
+    monkeypatch.setattr("dialtools.train.validate.vectors", lambda *_: next(given))
     store = SimpleNamespace(response=texts)
     return validation_scores(run, store, np.arange(len(texts)))
 
