@@ -154,7 +154,8 @@ def _finished(vectors: np.ndarray, settings: Settings) -> np.ndarray:
         ModelError: if they are not finite.
     """
     if settings.center is not None:
-        vectors = unit(vectors) - settings.center
+        vectors = unit(vectors)
+        vectors -= settings.center
     vectors = vectors[:, : settings.dimensions]
     if settings.float16_round:
         with np.errstate(over="ignore"):  # told below
