@@ -14,13 +14,11 @@ from dialtools.embed.derived import save
 from dialtools.embed.derived_options import CenterOptions
 from dialtools.embed.model import Model
 from dialtools.embed.own_shards import OwnShards
+from dialtools.encoder.center import EQUAL
 from dialtools.encoder.loading import load_encoder
 from dialtools.errors import DataError
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import Inputs
-
-EQUAL = 1e-6
-"""By which the mean of unit vectors is shorter than 1 at least, if they are not all the same."""
 
 
 def mean_vector(

@@ -19,6 +19,8 @@ from dialtools.errors import ModelError
 
 MATRIX, BIAS = "linear.weight", "linear.bias"
 IDENTITY = "torch.nn.modules.linear.Identity"
+EQUAL = 1e-6
+"""By which the mean of unit vectors is shorter than 1 at least, if they are not all the same."""
 
 
 def dense_config(dimension: int, activation: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dialtools.encoder.center import EQUAL
 from dialtools.encoder.encode import encode
 from dialtools.metrics.space import unit
 from dialtools.train.data.collate import Joining, responses
@@ -17,8 +18,6 @@ from dialtools.train.loop import Trainer
 
 MOST = 20_000
 """Responses: the mean of more is the same."""
-EQUAL = 1e-6
-"""By which the mean of unit vectors is shorter than 1 at least, if they are not all the same."""
 Side = Callable[[Store, np.ndarray, Joining], list[np.ndarray]]
 
 
