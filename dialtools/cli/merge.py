@@ -21,7 +21,8 @@ have its tensors, tokens and pooling. Recipes differ in pooling (SimCSE's is
 cls): train all with one --pooling. Numbers are added in float64 and stored in
 the start's type; integers are the start's. Tokenizer, pooling and length are
 those of the first model after the start. Centres (dialtools center) are left
-out, and heads that some recipes keep beside a model, such as TaDSE's alignment.
+out, and so are heads that some recipes keep beside a model, such as TaDSE's
+alignment.
 
 Choosing weights on validation files:
 
