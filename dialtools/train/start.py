@@ -26,7 +26,11 @@ def encoder_kind(chosen: Mapping[str, Any], *, contextual: bool) -> str:
 
 def embeds_sentences(model: str | None) -> bool:
     """Tell whether a model is a folder of sentence-transformers: a transformer, and its pooling."""
-    return model is not None and (Path(model) / "modules.json").is_file() and not is_table(model)
+    if model is None or is_table(model):
+        return False
+    from dialtools.encoder.folder import model_folder  # a name in the hub's cache has one, too
+
+    return (model_folder(model) / "modules.json").is_file()
 
 
 def is_table(model: str) -> bool:
