@@ -21,7 +21,7 @@ unless weighed dialtools weigh -q --model first3 --half-at 0.01 -o weighed utter
 
 table=(--model "$start" --encoder static)
 trained tokens "${table[@]}" --max-steps 0 utterances.train.arrow
-trained tokens-pairs "${table[@]}" windows.train.arrow
+trained tokens-pairs --method dse "${table[@]}" windows.train.arrow
 unless tokens-centred dialtools center -q --model tokens -o tokens-centred utterances.train.arrow > /dev/null
 for name in tokens tokens-centred tokens-pairs first3; do
   embed "$name" "$name"
@@ -32,7 +32,7 @@ for seed in $seeds; do
   embed "tokens-distilled-$seed" "tokens-distilled-$seed"
 done
 for seed in $seeds; do
-  trained "tokens-both-$seed" "${table[@]}" --hold-weight 5 --seed "$seed" windows.train.arrow
+  trained "tokens-both-$seed" "${table[@]}" --method held --seed "$seed" windows.train.arrow
   embed "tokens-both-$seed" "tokens-both-$seed"
 done
 for seed in $seeds; do

@@ -27,9 +27,10 @@ ROWS = {
     "dial-pairs --to arrow -j 2": "dial-pairs -q --to arrow -j 2 --window 1,2,3 corpus.jsonl",
     "dial-freq": "dial-freq -q corpus.jsonl",
     "dial-freq --annotate": "dial-freq -q --annotate pairs.jsonl",
-    "dial-train, spooling (--dry-run)": "dial-train -q --dry-run --model minilm pairs.arrow",
+    "dial-train, spooling (--dry-run)": "dial-train -q --dry-run --model minilm "
+    "--method dse pairs.arrow",
     "dial-train, 12 steps of 64": "dial-train -q --overwrite --threads 2 --model minilm "
-    "--batch-size 64 --max-steps 12 -o model pairs.small.arrow",
+    "--method dse --batch-size 64 --max-steps 12 -o model pairs.small.arrow",
     "dial-embed float32": "dial-embed -q --overwrite --threads 2 --model minilm texts.jsonl "
     "-o texts.parquet",
     "dial-eval intent": "dial-eval intent -q intents.parquet",

@@ -6,9 +6,8 @@ r"""dial-train - train a dialogue encoder on positive pairs
   dial-train --resume -o dse/ --model bert-base-uncased pairs.arrow
   dial-train --method dse --loss nt-xent --batch-size 256 --epochs 3 \
     --validation-share 0.05 --keep-best pairs.jsonl
-  dial-train --method held --model minilm/ --max-steps 150 -o held/ pairs.arrow
-  dial-train --encoder static --model minilm/ --hold-weight 5 \
-    -o table/ pairs.arrow
+  dial-train --model minilm/ -o held/ pairs.arrow
+  dial-train --encoder static --model minilm/ -o table/ pairs.arrow
   dial-train --model minilm/ --teacher responses.parquet -o kept/ pairs.arrow
   dial-embed --per turn --model minilm/ corpus.jsonl | \
     dial-train --method distill --model minilm/ --encoder static -o small/
@@ -23,7 +22,9 @@ Reads pairs {"context": [turns, oldest first], "response"}, as dial-pairs
 writes them. --method names a recipe, which holds the published values of a
 method; flags override them, and --print-config shows each value and where it
 came from. Most recipes learn from any pairs; see below what others want.
-docs/which-method.md says which to take.
+docs/which-method.md says which to take. Without --method it is dse, or, where
+--model embeds sentences already (as those of sentence-transformers do), held:
+150 steps that learn replies, and keep other texts where they were.
 
 Writes a model directory, and prints its path to stdout. dialtools and
 sentence-transformers load it; transformers loads a transformer, model2vec a
@@ -99,8 +100,9 @@ from dialtools.cli._command import command
 from dialtools.cli._run import Run
 from dialtools.errors import DialError
 from dialtools.options import FLAG
+from dialtools.streams.tally import counted
 from dialtools.train.options import TrainOptions
-from dialtools.train.recipe import layers
+from dialtools.train.recipe import HELD, layers
 
 if TYPE_CHECKING:
     from dialtools.streams.resume import Work
@@ -138,13 +140,13 @@ def main(options: TrainOptions, run: Run) -> None:
         if work.finished:
             run.tell_path(work.final)
             return run.close(work.finished)
+        _tell_of_held(options, run)
         with together(options.nproc, options.device) as ranks:
             with _before_steps(work, run):
                 training = begin(work, options, tell=run.warn, ranks=ranks)
             run.skipped = training.skipped
             run.info(training.size())
             _tell_idle_rate(training, run)
-            _tell_of_held(training, run)
             _take_steps(training, run)
         training.save(config=run.config())
     if training.validation:
@@ -188,18 +190,13 @@ def _tell_idle_rate(training: Training, run: Run) -> None:
         run.warn(f"--{flag} changes nothing: the encoder alone is trained")
 
 
-def _tell_of_held(training: Training, run: Run) -> None:
-    """Tell of another method where nobody chose one, and the start embeds sentences as it is."""
-    from dialtools.train.start import TRANSFORMER, embeds_sentences
-
-    options = training.options
-    named = run.origins["method"] != f"recipe {options.method}"
-    chosen = named or training.trainer.values.hold_weight
-    begins = training.trainer.step == 0 < training.trainer.total
-    if begins and not chosen and embeds_sentences(options.model):
-        way = "--method held" if options.encoder == TRANSFORMER else "--hold-weight 5"
-        line = f"{options.model} embeds sentences already; {way} keeps its intents as it learns"
-        run.warn(f"{line} replies (docs/which-method.md)")
+def _tell_of_held(options: TrainOptions, run: Run) -> None:
+    """Tell of the method where nobody chose one, and the start embeds sentences as it is."""
+    unnamed = run.origins["method"] == f"recipe {options.method}"
+    if unnamed and options.method == HELD and options.max_steps != 0:
+        steps = f" ({counted(options.max_steps, 'step')})" if options.max_steps else ""
+        way = f"--method {HELD}{steps} keeps its intents as it learns replies"
+        run.warn(f"{options.model} embeds sentences already; {way}")
 
 
 def _take_steps(training: Training, run: Run) -> None:

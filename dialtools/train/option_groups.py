@@ -29,6 +29,7 @@ class StartOptions(InputOptions):
         metavar="RECIPE",
         choices=recipe.names,
         help="recipe: published values, which flags override",
+        shown="dse; held if --model embeds sentences",
     )
     model: str | None = option(
         None,

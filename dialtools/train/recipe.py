@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from dialtools.errors import ConfigError, proposed
 from dialtools.options import Layer
 from dialtools.train.objectives.catalog import ALIGN_EPOCHS, OBJECTIVES, ObjectiveEntry
-from dialtools.train.start import STATIC, TRANSFORMER, encoder_kind, is_table
+from dialtools.train.start import STATIC, TRANSFORMER, embeds_sentences, encoder_kind, is_table
 from dialtools.values import TRUTH
 
 HOME = Path(__file__).parent / "recipes"
@@ -25,7 +25,7 @@ NOTHING, TABLE = "nothing", "table"
 STARTS = (NOTHING, TABLE, TRANSFORMER)
 """What an encoder may be made of: no model, a static one, a transformer."""
 EXTENDS = "extends"
-DEFAULT = "dse"
+DEFAULT, HELD = "dse", "held"
 
 
 PRESET_NAMES = {STATIC: "static encoder", TRANSFORMER: "fresh encoder"}
@@ -90,7 +90,7 @@ def published(name: str) -> dict[str, Any]:
 def preset(name: str, kind: str, model: Any) -> dict[str, Any]:
     """Return what trains an encoder in place of values of a recipe, by TOML key.
 
-    Sections of a preset hold for recipes of one objective or of one loss only, or for a start
+    Sections of a preset hold for one recipe, for those of one objective or loss, or for a start
     (`STARTS`).
 
     Args:
@@ -102,11 +102,11 @@ def preset(name: str, kind: str, model: Any) -> dict[str, Any]:
     recipe = published(name)
     values = _read(PRESETS[kind])
     special: dict[str, Any] = {}
-    for key in ("objective", "loss"):
-        special |= values.pop(key, {}).get(recipe.get(key), {})
+    for key in ("objective", "loss", "method"):
+        special |= values.pop(key, {}).get((recipe | {"method": name}).get(key), {})
     sections = {start: values.pop(start, {}) for start in STARTS}
     start = NOTHING if not model else TABLE if is_table(str(model)) else TRANSFORMER
-    return values | sections[start] | special
+    return values | special | sections[start]
 
 
 def layers(chosen: dict[str, Any]) -> list[Layer]:
@@ -117,15 +117,17 @@ def layers(chosen: dict[str, Any]) -> list[Layer]:
     """
     method = chosen.get("method")
     objective = OBJECTIVES.get(str(chosen.get("objective")))  # a file may have a list there
-    name = method or (objective.recipe if objective else DEFAULT)
+    name = method or (objective.recipe if objective else usual(chosen))
     recipe = recipe_layers(name)
-    named = Layer(recipe[0].name, {**recipe[0].values, "method": name})
+    own = {**recipe[0].values, "method": name}
     learns = objective or OBJECTIVES[published(name)["objective"]]
     kind = encoder_kind(chosen, contextual=learns.contextual)
     start = {"encoder": kind, **preset(name, kind, chosen.get("model"))}
     if chosen.get("epochs") is not None:
         start.pop("min-steps", None)  # the user has said how long
-    defaults = [Layer(PRESET_NAMES[kind], start), named, *recipe[1:]]
+    if chosen.get("epochs") is not None or "epochs" in start:
+        own.pop("max-steps", None)
+    defaults = [Layer(PRESET_NAMES[kind], start), Layer(recipe[0].name, own), *recipe[1:]]
     if TRUTH.get(str(chosen.get("align")).lower()):
         defaults.insert(0, Layer("--align", {"epochs": ALIGN_EPOCHS}))
 
@@ -133,6 +135,16 @@ def layers(chosen: dict[str, Any]) -> list[Layer]:
     if method or not objective or published(name)["objective"] == chosen["objective"]:
         return defaults
     return [_borrowed(layer, objective) for layer in defaults]
+
+
+def usual(chosen: dict[str, Any]) -> str:
+    """Return the recipe where none is named: one that keeps what a start knows of sentences.
+
+    A teacher's vectors say where texts belong in place of the start's.
+    """
+    model = chosen.get("model")
+    knows = isinstance(model, str) and not chosen.get("teacher") and embeds_sentences(model)
+    return HELD if knows else DEFAULT
 
 
 def _borrowed(layer: Layer, objective: ObjectiveEntry) -> Layer:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dialtools.errors import ModelError
+
 STATIC, TRANSFORMER = "static", "transformer"
 KINDS = (STATIC, TRANSFORMER)
 
@@ -24,13 +26,22 @@ def encoder_kind(chosen: Mapping[str, Any], *, contextual: bool) -> str:
     return TRANSFORMER if contextual or chosen.get("layers") else STATIC
 
 
-def embeds_sentences(model: str | None) -> bool:
-    """Tell whether a model is a folder of sentence-transformers: a transformer, and its pooling."""
-    if model is None or is_table(model):
+def embeds_sentences(model: str) -> bool:
+    """Tell whether a model is a folder of sentence-transformers: a transformer, and its pooling.
+
+    One of ours that has learnt masked words is, too, but not sentences.
+    """
+    if not model or is_table(model):
         return False
     from dialtools.encoder.folder import model_folder  # a name in the hub's cache has one, too
+    from dialtools.encoder.sidefile import SideFile
 
-    return (model_folder(model) / "modules.json").is_file()
+    try:
+        folder = model_folder(model)
+        ours = SideFile.read(folder / "dialtools.json").tables("options")
+        return (folder / "modules.json").is_file() and ours.text("objective") != "mlm"
+    except ModelError:  # told where it is loaded
+        return False
 
 
 def is_table(model: str) -> bool:

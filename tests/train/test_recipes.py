@@ -121,6 +121,34 @@ def test_training_from_a_model_replaces_nothing():
     assert recipe.preset_note(options) == ""
 
 
+def test_a_start_that_embeds_sentences_is_held_unless_the_user_names_a_method(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "modules.json").touch()
+    start = {"model": str(tmp_path)}
+    assert dial_train.resolve(start)[0].method == "held"
+    static = dial_train.resolve({**start, "encoder": "static"})[0]
+    assert (static.method, static.hold_weight) == ("held", 5)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    others = ({"objective": "contrast"}, {"teacher": "texts.parquet"}, {"model": "no/model"})
+    for other in (*others, {"model": None}, {"method": "dse"}):
+        assert dial_train.resolve({**start, **other})[0].method == "dse"
+    (tmp_path / "dialtools.json").write_text('{"options": {"objective": "mlm"}}')
+    assert dial_train.resolve(start)[0].method == "dse"
+
+
+def test_a_recipe_says_how_many_steps_unless_passes_are_said():
+    steps = {"held": 150, "same-answer-held": 300}
+    for name, count in steps.items():
+        for chosen, expected in (
+            ({"model": "x"}, count),
+            ({"model": "x", "max-steps": 7}, 7),
+            ({"model": "x", "epochs": 2}, None),
+            ({}, None),  # a preset goes by passes
+        ):
+            assert dial_train.resolve({"method": name, **chosen})[0].max_steps == expected
+
+
 def test_align_makes_more_passes_unless_the_user_says_how_many():
     for start in ({"model": "x"}, {"encoder": "transformer"}, {}):
         chosen = {"method": "tadse", "align": True, **start}
