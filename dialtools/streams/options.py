@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from dialtools.errors import ConfigError
@@ -19,18 +20,15 @@ TABLE_FORMATS = ("table", "jsonl", "markdown", "latex", "csv")
 TAKEN_UP = "go on where a stopped job left off (with -o FILE)"
 OF_ALL_PARTS = "--limit counts the records of all parts, which no part knows"
 ENGINES = ("local", "ray")
-ON_RAY = ("engine", ENGINES[1:])
 PARTS = 16
 """Into which a cluster's work is cut, unless told otherwise."""
 
-
-def column(default: Any, *, help: str, **facts: Any) -> Any:
-    """Return an option that names a column of tables, or a field of records.
-
-    Args:
-        facts: of `option`.
-    """
-    return option(default, metavar="NAME", group="Input", help=help, **facts)
+_input = partial(option, group="Input")
+_output = partial(option, group="Output")
+_run = partial(option, group="Run", how=True)
+_on_ray = partial(_run, goes_with=("engine", ENGINES[1:]))
+column = partial(_input, metavar="NAME")
+"""An option that names a column of tables, or a field of records."""
 
 
 @dataclass
@@ -38,37 +36,33 @@ class InputOptions:
     """Where records come from."""
 
     inputs: tuple[str, ...] = argument(help="files to read; none or - is stdin")
-    from_: str | None = option(
+    from_: str | None = _input(
         None,
         metavar="FORMAT",
         choices=INPUT_FORMATS,
-        group="Input",
         help="format of the input",
         shown="by suffix, else by content",
     )
-    on_error: str = option(
+    on_error: str = _input(
         "fail",
         choices=ON_ERROR,
         parse=on_error_policy,
-        group="Input",
         help="what to do with a record that cannot be used",
         how=True,
     )
-    bounds: tuple[str, ...] = option(
+    bounds: tuple[str, ...] = _input(
         (),
         metavar="KEY=SIZE",
         parse=parse_bounds,
-        group="Input",
         help="the largest input to accept, such as line=1GB; see dialtools-records(5)",
         shown=DEFAULTS,
         how=True,
     )
-    limit: int | None = option(
+    limit: int | None = _input(
         None,
         short="-n",
         metavar="N",
         parse=at_least(0),
-        group="Input",
         help="write only the first N records",
     )
 
@@ -97,23 +91,21 @@ class VectorsOptions:
 class OutputOptions:
     """Where records go."""
 
-    output: str = option(
+    output: str = _output(
         "-",
         short="-o",
         metavar="FILE",
-        group="Output",
         help="file to write; - is stdout",
         how=True,
     )
-    to: str | None = option(
+    to: str | None = _output(
         None,
         metavar="FORMAT",
         choices=OUTPUT_FORMATS,
-        group="Output",
         help="format of the output",
         shown="by suffix, else jsonl",
     )
-    overwrite: bool = option(False, group="Output", help="replace an existing output", how=True)
+    overwrite: bool = _output(False, help="replace an existing output", how=True)
 
 
 @dataclass
@@ -132,7 +124,7 @@ class TableOutputOptions(OutputOptions):
 class ResumeOptions:
     """Whether a stopped job is taken up."""
 
-    resume: bool = option(False, group="Output", help=TAKEN_UP, how=True)
+    resume: bool = _output(False, help=TAKEN_UP, how=True)
 
 
 @dataclass
@@ -145,13 +137,11 @@ class ShardOptions:
 
     reads_all: ClassVar[bool] = False
 
-    shard: str | None = option(
+    shard: str | None = _run(
         None,
         metavar="I/N",
         parse=part_of,
-        group="Run",
         help="do only part I of N (1/N to N/N); `dialtools gather` joins the parts",
-        how=True,
     )
 
     @property
@@ -205,42 +195,31 @@ class ShardOptions:
 class EngineOptions(ShardOptions):
     """What does the work."""
 
-    engine: str = option(
+    engine: str = _run(
         ENGINES[0],
         choices=ENGINES,
-        group="Run",
         help="run in this process, or in parts on a Ray cluster (pip install "
         "'dialtools[ray]'); then -o names a folder for the parts",
-        how=True,
     )
-    parts: int | None = option(
+    parts: int | None = _on_ray(
         None,
         metavar="N",
         parse=at_least(1),
-        group="Run",
         help="number of parts that --engine ray cuts the work into",
         shown=str(PARTS),
-        how=True,
-        goes_with=ON_RAY,
     )
-    workers: int | None = option(
+    workers: int | None = _on_ray(
         None,
         metavar="N",
         parse=at_least(1),
-        group="Run",
         help="at most N actors; each does one part at a time",
         shown="what the cluster has room for",
-        how=True,
-        goes_with=ON_RAY,
     )
-    address: str | None = option(
+    address: str | None = _on_ray(
         None,
         metavar="HOST:PORT",
-        group="Run",
         help="address of the Ray cluster",
         shown="RAY_ADDRESS, else one on this machine, begun if there is none",
-        how=True,
-        goes_with=ON_RAY,
     )
 
     @property
