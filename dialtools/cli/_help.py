@@ -94,7 +94,8 @@ def value_name(spec: Spec) -> str:
 def help_text(spec: Spec, *, all_choices: bool = False) -> str:
     """Return the right column of help: the sentence, choices and default."""
     text = spec.help
-    if spec.choices and not _choices_beside_flag(spec) and not _tells_all_choices(spec):
+    told = set(re.findall(r"[\w-]+", text))
+    if spec.choices and not _choices_beside_flag(spec) and not told.issuperset(spec.choices):
         cut = len(spec.choices) > MANY and not all_choices
         names = [*spec.choices[:NAMED], "..."] if cut else spec.choices
         text += f"; {'some' if spec.lists else 'one'} of {', '.join(names)}"
@@ -105,11 +106,6 @@ def help_text(spec: Spec, *, all_choices: bool = False) -> str:
 def _choices_beside_flag(spec: Spec) -> bool:
     # a list of choices has no room for the bar that parts one choice from the other
     return bool(spec.choices) and not spec.lists and len("|".join(spec.choices)) <= BESIDE_THE_FLAG
-
-
-def _tells_all_choices(spec: Spec) -> bool:
-    words = set(re.findall(r"[\w-]+", spec.help))
-    return words >= set(spec.choices or ())
 
 
 def grouped(all_specs: Sequence[Spec]) -> dict[str, list[Spec]]:

@@ -25,8 +25,9 @@ PATHS = ("FILE", "DIR", "INPUT")
 
 def parser(name: str, all_specs: Sequence[Spec], page: Callable[[], str]) -> click.Command:
     """Return the parser of a command; --help prints what `page` returns."""
-    parameters = [*map(_parameter, all_specs), _version(name)]
-    return _Parser(name, page, parameters)
+    message = "%(prog)s %(version)s"
+    version = click.version_option(__version__, prog_name=name, message=message, help=None)
+    return version(_Parser(name, page, [*map(_parameter, all_specs)]))
 
 
 def raw_values(
@@ -164,14 +165,3 @@ def _kind(spec: Spec) -> click.ParamType:
         kind = _NamesAndPaths if path else _Choices
         return kind(words, several=spec.lists)
     return click.Path() if path else click.STRING
-
-
-def _version(name: str) -> click.Option:
-    def show(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
-        if wanted:
-            click.echo(f"{name} {__version__}")
-            context.exit()
-
-    return click.Option(
-        ["--version"], is_flag=True, expose_value=False, is_eager=True, callback=show
-    )
