@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from dialtools.errors import ConfigError
-from dialtools.options import argument, option, restated
+from dialtools.options import argument, input_option, output_option, restated, run_option
 from dialtools.streams.bounds import DEFAULTS, parse_bounds
 from dialtools.streams.formats import INPUT_FORMATS, OUTPUT_FORMATS
 from dialtools.streams.shards import Shard
@@ -23,11 +23,8 @@ ENGINES = ("local", "ray")
 PARTS = 16
 """Into which a cluster's work is cut, unless told otherwise."""
 
-_input = partial(option, group="Input")
-_output = partial(option, group="Output")
-_run = partial(option, group="Run", how=True)
-_on_ray = partial(_run, goes_with=("engine", ENGINES[1:]))
-column = partial(_input, metavar="NAME")
+_on_ray = partial(run_option, goes_with=("engine", ENGINES[1:]))
+column = partial(input_option, metavar="NAME")
 """An option that names a column of tables, or a field of records."""
 
 
@@ -36,21 +33,21 @@ class InputOptions:
     """Where records come from."""
 
     inputs: tuple[str, ...] = argument(help="files to read; none or - is stdin")
-    from_: str | None = _input(
+    from_: str | None = input_option(
         None,
         metavar="FORMAT",
         choices=INPUT_FORMATS,
         help="format of the input",
         shown="by suffix, else by content",
     )
-    on_error: str = _input(
+    on_error: str = input_option(
         "fail",
         choices=ON_ERROR,
         parse=on_error_policy,
         help="what to do with a record that cannot be used",
         how=True,
     )
-    bounds: tuple[str, ...] = _input(
+    bounds: tuple[str, ...] = input_option(
         (),
         metavar="KEY=SIZE",
         parse=parse_bounds,
@@ -58,7 +55,7 @@ class InputOptions:
         shown=DEFAULTS,
         how=True,
     )
-    limit: int | None = _input(
+    limit: int | None = input_option(
         None,
         short="-n",
         metavar="N",
@@ -91,21 +88,21 @@ class VectorsOptions:
 class OutputOptions:
     """Where records go."""
 
-    output: str = _output(
+    output: str = output_option(
         "-",
         short="-o",
         metavar="FILE",
         help="file to write; - is stdout",
         how=True,
     )
-    to: str | None = _output(
+    to: str | None = output_option(
         None,
         metavar="FORMAT",
         choices=OUTPUT_FORMATS,
         help="format of the output",
         shown="by suffix, else jsonl",
     )
-    overwrite: bool = _output(False, help="replace an existing output", how=True)
+    overwrite: bool = output_option(False, help="replace an existing output", how=True)
 
 
 @dataclass
@@ -124,7 +121,7 @@ class TableOutputOptions(OutputOptions):
 class ResumeOptions:
     """Whether a stopped job is taken up."""
 
-    resume: bool = _output(False, help=TAKEN_UP, how=True)
+    resume: bool = output_option(False, help=TAKEN_UP, how=True)
 
 
 @dataclass
@@ -137,7 +134,7 @@ class ShardOptions:
 
     reads_all: ClassVar[bool] = False
 
-    shard: str | None = _run(
+    shard: str | None = run_option(
         None,
         metavar="I/N",
         parse=part_of,
@@ -195,7 +192,7 @@ class ShardOptions:
 class EngineOptions(ShardOptions):
     """What does the work."""
 
-    engine: str = _run(
+    engine: str = run_option(
         ENGINES[0],
         choices=ENGINES,
         help="run in this process, or in parts on a Ray cluster (pip install "
