@@ -5,19 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
-from dialtools.options import (
-    RunOptions,
-    argument,
-    input_option,
-    option,
-    output_option,
-    restated,
-    run_option,
-)
-from dialtools.streams.options import InputOptions, OutputOptions
-from dialtools.values import at_least, byte_size, cosine, name_list
-
-LEAST_MEMORY = 512 << 20
+from dialtools.options import RunOptions, argument, input_option, option, output_option, restated
+from dialtools.streams.options import InputOptions, OutputOptions, memory_option
+from dialtools.values import at_least, cosine, name_list
 
 
 @dataclass
@@ -74,12 +64,8 @@ class NeighborOptions(OutputOptions, RunOptions):
         shown="id and what was embedded, if present",
     )
     distinct: bool = input_option(False, help="treat rows with equal texts as one, the first")
-    memory: int = run_option(
-        1 << 30,
-        metavar="SIZE",
-        parse=byte_size(LEAST_MEMORY),
-        shown="1GB",
-        help="memory to use; less needs more passes over the rows that are searched",
+    memory: int = memory_option(
+        help="memory to use; less needs more passes over the rows that are searched"
     )
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from dialtools.options import argument, input_option, output_option, restated, r
 from dialtools.streams.bounds import DEFAULTS, parse_bounds
 from dialtools.streams.formats import INPUT_FORMATS, OUTPUT_FORMATS
 from dialtools.streams.shards import Shard
-from dialtools.values import ON_ERROR, at_least, on_error_policy, part_of
+from dialtools.values import ON_ERROR, at_least, byte_size, on_error_policy, part_of
 
 TABLE_FORMATS = ("table", "jsonl", "markdown", "latex", "csv")
 """Of what is a table to a person, and records to a machine."""
@@ -26,6 +26,10 @@ PARTS = 16
 _on_ray = partial(run_option, goes_with=("engine", ENGINES[1:]))
 column = partial(input_option, metavar="NAME")
 """An option that names a column of tables, or a field of records."""
+memory_option = partial(
+    run_option, 1 << 30, metavar="SIZE", parse=byte_size(512 << 20), shown="1GB"
+)
+"""An option that bounds what is held at once."""
 
 
 @dataclass
