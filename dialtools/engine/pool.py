@@ -129,8 +129,7 @@ def _ray() -> Any:
         import ray.data
     except ImportError:
         raise MissingExtra("--engine ray needs Ray", hint="pip install 'dialtools[ray]'") from None
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
+    ray.data.DataContext.get_current().enable_progress_bars = False
     return ray
 
 
