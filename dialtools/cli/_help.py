@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 ASKS_HELP = ("--help", "-h")
 
-FIRST_GROUP = "Options"
 LAST_GROUPS = ("Input", "Output", "Engine", "Run")
 """Groups of options that most commands share stand after the command's own."""
 
@@ -110,7 +109,7 @@ def _choices_beside_flag(spec: Spec) -> bool:
 
 def grouped(all_specs: Sequence[Spec]) -> dict[str, list[Spec]]:
     """Return the flags by group, the command's own groups first."""
-    groups: dict[str, list[Spec]] = {FIRST_GROUP: []}
+    groups: dict[str, list[Spec]] = {"Options": []}
     for spec in all_specs:
         if not spec.positional:
             groups.setdefault(spec.group, []).append(spec)
