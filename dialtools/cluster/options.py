@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dialtools.catalog import Entry, summaries
 from dialtools.errors import ConfigError
 from dialtools.metrics import CORRECTIONS
-from dialtools.options import RunOptions, argument, input_option, option, output_option, restated
+from dialtools.options import RunOptions, argument, option, restated
 from dialtools.streams.options import (
     OutputOptions,
     RowLimitOptions,
@@ -125,22 +125,25 @@ class RowOptions(RowLimitOptions):
     """Which vectors and texts are read, and what makes a row of them."""
 
     vectors: str | None = restated(VectorsOptions, "vectors")
-    text: str | None = input_option(
+    text: str | None = option(
         None,
         metavar="NAME",
+        group="Input",
         help="column of the texts",
         shown="what the vectors are of, else text",
     )
-    per: str = input_option(
+    per: str = option(
         "row",
         choices=PER,
+        group="Input",
         help="dialogue: a row per dialogue, the mean of its first user turns (files of "
         "dial-embed --per turn)",
     )
-    turns: int = input_option(
+    turns: int = option(
         1,
         metavar="N",
         parse=at_least(1),
+        group="Input",
         help="--per dialogue: number of user turns",
         goes_with=("per", ("dialogue",)),
     )
@@ -160,21 +163,24 @@ class ClusterOptions(FindOptions, RowOptions, OutputOptions, RunOptions):
         help="find clusters again in N samples of four fifths of the rows, and report how "
         "similar they are",
     )
-    keep: tuple[str, ...] = output_option(
+    keep: tuple[str, ...] = option(
         KEPT,
         metavar="NAMES|all|none",
         parse=name_list,
+        group="Output",
         help="columns to carry along; of the default ones, those that exist",
     )
-    save_summary: str | None = output_option(
+    save_summary: str | None = option(
         None,
         metavar="FILE",
         parse=file_with_suffix(".jsonl", ".csv", ".md", ".tex"),
+        group="Output",
         help="write a record per cluster (.jsonl, .csv), or a table of them (.md, .tex)",
         how=True,
     )
-    table: bool = output_option(
+    table: bool = option(
         False,
+        group="Output",
         help="print the table of clusters, instead of the rows on stdout",
         shown="when stdout is a terminal",
         how=True,

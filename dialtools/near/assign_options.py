@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialtools.errors import ConfigError
-from dialtools.options import RunOptions, argument, option, output_option, restated
+from dialtools.options import RunOptions, argument, option, restated
 from dialtools.streams.options import InputOptions, OutputOptions, VectorsOptions
 from dialtools.values import at_least, cosine, fraction, name_list
 
@@ -109,13 +109,14 @@ class AssignOptions(OutputOptions, RunOptions):
     )
     vectors: str | None = restated(VectorsOptions, "vectors")
     limit: int | None = restated(InputOptions, "limit", help="use only the first N rows")
-    runners_up: int = output_option(
-        2, metavar="N", parse=at_least(0), help="number of next classes to write"
+    runners_up: int = option(
+        2, metavar="N", parse=at_least(0), group="Output", help="number of next classes to write"
     )
-    keep: tuple[str, ...] = output_option(
+    keep: tuple[str, ...] = option(
         ("all",),
         metavar="NAMES|all|none",
         parse=name_list,
+        group="Output",
         help="columns to write",
     )
 
