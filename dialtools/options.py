@@ -18,7 +18,7 @@ import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from typing import Any, cast
 
 from dialtools.elsewhere import meant
@@ -134,6 +134,11 @@ def option(
     """
     facts = dict(locals())
     return field(default=facts.pop("default"), metadata=facts)
+
+
+input_option = partial(option, group="Input")
+output_option = partial(option, group="Output")
+run_option = partial(option, group="Run", how=True)
 
 
 def restated(owner: type, name: str, *, default: Any = dataclasses.MISSING, **changes: Any) -> Any:
@@ -392,34 +397,26 @@ class RunOptions:
     """How the run behaves."""
 
     seed: int = option(0, parse=seed_number, group="Run", help="seed of all random choices")
-    quiet: bool = option(False, short="-q", group="Run", help="print errors only", how=True)
-    verbose: bool = option(False, short="-v", group="Run", help="print more", how=True)
-    debug: bool = option(False, group="Run", help="show tracebacks", how=True)
-    dry_run: bool = option(
+    quiet: bool = run_option(False, short="-q", help="print errors only")
+    verbose: bool = run_option(False, short="-v", help="print more")
+    debug: bool = run_option(False, help="show tracebacks")
+    dry_run: bool = run_option(
         False,
-        group="Run",
         help="check everything, print what would be read, done, written and replaced, then stop",
-        how=True,
     )
-    color: str = option(
+    color: str = run_option(
         "auto",
         choices=("auto", "always", "never"),
-        group="Run",
         help="colour on a terminal",
-        how=True,
     )
-    config: str | None = option(
+    config: str | None = run_option(
         None,
         metavar="FILE",
-        group="Run",
         help="TOML file of options (keys are flags)",
-        how=True,
     )
-    print_config: bool = option(
+    print_config: bool = run_option(
         False,
-        group="Run",
         help="print every option with its value and its source, then stop",
-        how=True,
     )
 
     @property

@@ -37,16 +37,26 @@ ONE_THREAD = ("OPENBLAS_NUM_THREADS", "1")
 
 @dataclass(frozen=True)
 class Command:
-    """One command of the suite; calling it runs it and exits."""
+    """One command of the suite; calling it runs it and exits.
+
+    Attributes:
+        options: dataclass of the options.
+        doc: help text, which begins with the command's name.
+        memory: what help says of memory, e.g. "streams: O(window)".
+        recipe: from the values set so far, further layers of defaults.
+        reads_stdin: it does so without a named file.
+        plans: under --dry-run it is called, and tells more than what it would read and write.
+        multiplies: it multiplies matrices; without, NumPy's library for that gets one thread.
+    """
 
     function: Function
     options: type
     doc: str
     memory: str
-    recipe: Recipe | None
-    reads_stdin: bool
-    plans: bool
-    multiplies: bool
+    recipe: Recipe | None = None
+    reads_stdin: bool = True
+    plans: bool = False
+    multiplies: bool = True
 
     @property
     def name(self) -> str:
@@ -84,7 +94,8 @@ class Command:
         if getattr(options, "print_config", False):
             sys.stdout.write(_help.toml(self.specs, options, origins))
             return ExitCode.OK
-        if self._would_wait(options):
+        reads_stdin = self.reads_stdin and not options.inputs and "-" in options.files
+        if reads_stdin and sys.stdin.isatty():  # nobody was asked for anything
             sys.stderr.write(_help.short_usage(self))
             return ExitCode.USAGE
         if hasattr(options, "bounds"):
@@ -146,12 +157,6 @@ class Command:
             if hint:
                 run.warn(f"{name} sets no option; {hint}")
 
-    def _would_wait(self, options: Any) -> bool:
-        """Tell whether stdin would be read, and is a terminal: nobody was asked for anything."""
-        return (
-            self.reads_stdin and not options.inputs and "-" in options.files and sys.stdin.isatty()
-        )
-
     def resolve(self, flags: Mapping[str, Any]) -> tuple[Any, dict[str, str]]:
         """Return the options object and the source of each value.
 
@@ -177,38 +182,18 @@ class Command:
 
 
 def command(
-    options: type,
-    *,
-    memory: str,
-    doc: str | None = None,
-    recipe: Recipe | None = None,
-    reads_stdin: bool = True,
-    plans: bool = False,
-    multiplies: bool = True,
+    options: type, *, memory: str, doc: str | None = None, **facts: Any
 ) -> Callable[[Function], Command]:
     """Make a command of `function(options, run)`.
 
     Args:
-        options: dataclass of the options.
-        memory: what help says of memory, e.g. "streams: O(window)".
-        doc: help text, which begins with the command's name; default: the module's docstring.
-        recipe: from the values set so far, further layers of defaults.
-        reads_stdin: it does so without a named file.
-        plans: under --dry-run it is called, and tells more than what it would read and write.
-        multiplies: it multiplies matrices; without, NumPy's library for that gets one thread.
+        doc: default: the docstring of the function's module.
+        facts: of `Command`.
     """
 
     def wrap(function: Function) -> Command:
-        return Command(
-            function=function,
-            options=options,
-            doc=doc or sys.modules[function.__module__].__doc__ or "",
-            memory=memory,
-            recipe=recipe,
-            reads_stdin=reads_stdin,
-            plans=plans,
-            multiplies=multiplies,
-        )
+        text = doc or sys.modules[function.__module__].__doc__ or ""
+        return Command(function, options, text, memory, **facts)
 
     return wrap
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 ASKS_HELP = ("--help", "-h")
 
-FIRST_GROUP = "Options"
 LAST_GROUPS = ("Input", "Output", "Engine", "Run")
 """Groups of options that most commands share stand after the command's own."""
 
@@ -94,7 +93,8 @@ def value_name(spec: Spec) -> str:
 def help_text(spec: Spec, *, all_choices: bool = False) -> str:
     """Return the right column of help: the sentence, choices and default."""
     text = spec.help
-    if spec.choices and not _choices_beside_flag(spec) and not _tells_all_choices(spec):
+    told = set(re.findall(r"[\w-]+", text))
+    if spec.choices and not _choices_beside_flag(spec) and not told.issuperset(spec.choices):
         cut = len(spec.choices) > MANY and not all_choices
         names = [*spec.choices[:NAMED], "..."] if cut else spec.choices
         text += f"; {'some' if spec.lists else 'one'} of {', '.join(names)}"
@@ -107,14 +107,9 @@ def _choices_beside_flag(spec: Spec) -> bool:
     return bool(spec.choices) and not spec.lists and len("|".join(spec.choices)) <= BESIDE_THE_FLAG
 
 
-def _tells_all_choices(spec: Spec) -> bool:
-    words = set(re.findall(r"[\w-]+", spec.help))
-    return words >= set(spec.choices or ())
-
-
 def grouped(all_specs: Sequence[Spec]) -> dict[str, list[Spec]]:
     """Return the flags by group, the command's own groups first."""
-    groups: dict[str, list[Spec]] = {FIRST_GROUP: []}
+    groups: dict[str, list[Spec]] = {"Options": []}
     for spec in all_specs:
         if not spec.positional:
             groups.setdefault(spec.group, []).append(spec)

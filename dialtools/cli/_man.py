@@ -118,7 +118,8 @@ def man_page(command: Command | Group) -> str:
     lines.append(".SH EXIT STATUS")
     for code, text in EXIT_CODES.items():
         lines += definition(bold(str(int(code))), text)
-    lines += [".SH SEE ALSO", _see_also(doc.name)]
+    pages = [(other, 1) for other in COMMANDS if other != doc.name] + list(OTHER_PAGES.items())
+    lines += [".SH SEE ALSO", ",\n".join(f"{bold(page)}({number})" for page, number in pages)]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -178,11 +179,6 @@ def _variables(name: str, all_specs: Sequence[Spec]) -> list[str]:
 
 def _definitions(notes: Iterable[Note]) -> list[str]:
     return [line for note in notes for line in definition(bold(note.name), note.text)]
-
-
-def _see_also(name: str) -> str:
-    pages = [(other, 1) for other in COMMANDS if other != name] + list(OTHER_PAGES.items())
-    return ",\n".join(f"{bold(page)}({section})" for page, section in pages)
 
 
 def documents() -> dict[str, str]:

@@ -68,15 +68,11 @@ def _input_of(name: str, inputs: Collection[str]) -> str:
 
 
 def _record(name: str, own: Tally) -> dict[str, Any]:
-    facts = own.facts
     return {
         "schema": SCHEMA,
         "corpus": name,
         "dialogues": own.sources,
-        "turns": facts["turns"],
-        "neighbours": facts["neighbours"],
-        "same_speaker": facts["same_speaker"],
-        "pairs": facts["pairs"],
+        **{name: own.facts[name] for name in ("turns", "neighbours", "same_speaker", "pairs")},
         "kept": own.kept,
         # Parquet has no type for objects without a field
         "dropped": dict(own.dropped.most_common()) or None,

@@ -243,7 +243,11 @@ def plan(options: Any, specs: Sequence[Spec], told: Mapping[str, str]) -> dict[s
     Raises:
         OSError: if a file that is to be read is not there.
     """
-    files = [file for spec in specs for file in _files(spec, options)]
+    files = [
+        _described(text) if spec.metavar in FILES or Path(text).exists() else text
+        for spec in filter(_is_read, specs)
+        for text in _texts(spec, options)
+    ]
     files_written = list(_written(options, specs))
     replaced = [
         _described(output.path)
@@ -254,16 +258,6 @@ def plan(options: Any, specs: Sequence[Spec], told: Mapping[str, str]) -> dict[s
     lines = {"reads": listed(files, length=LONGEST) or "stdin", **told}
     lines.setdefault("writes", listed(written, length=LONGEST) or "stdout")
     return lines | ({"replaces": listed(replaced, length=LONGEST)} if replaced else {})
-
-
-def _files(spec: Spec, options: Any) -> Sequence[str]:
-    """Return the files and folders that an option names and a run reads, described."""
-    if not _is_read(spec):
-        return ()
-    texts = _texts(spec, options)
-    if spec.metavar in FILES:
-        return [_described(text) for text in texts]
-    return [_described(text) if Path(text).exists() else text for text in texts]
 
 
 def _texts(spec: Spec, options: Any) -> list[str]:
@@ -308,7 +302,8 @@ def _written(options: Any, specs: Sequence[Spec]) -> Iterator[Output]:
         if spec.writes and isinstance(value, str) and value not in ("", "-"):
             flag = "-o" if spec.short == "-o" else spec.flag
             folder = "DIR" in (spec.metavar or "")
-            for path in _parts(value, options):
+            shares = getattr(options, "shares", ())  # of a split each has a file
+            for path in [value.replace("{split}", part) for part in shares] or [value]:
                 yield Output(flag, path, folder=folder, kept=spec.kept, may_be_there=may)
             if flag == "-o" and (second := _second(value, options)):
                 yield Output(f"what lies beside {flag}", second, may_be_there=True)
@@ -316,11 +311,6 @@ def _written(options: Any, specs: Sequence[Spec]) -> Iterator[Output]:
         going_on = getattr(options, "resume", False) and _is_ours(quarantine)
         may = options.overwrite or going_on
         yield Output("--on-error quarantine", quarantine, may_be_there=may)
-
-
-def _parts(path: str, options: Any) -> list[str]:
-    """Return the files of an output: of a split, one for each of its parts."""
-    return [path.replace("{split}", part) for part in getattr(options, "shares", ())] or [path]
 
 
 def _second(path: str, options: Any) -> str:

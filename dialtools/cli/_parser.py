@@ -25,8 +25,9 @@ PATHS = ("FILE", "DIR", "INPUT")
 
 def parser(name: str, all_specs: Sequence[Spec], page: Callable[[], str]) -> click.Command:
     """Return the parser of a command; --help prints what `page` returns."""
-    parameters = [*map(_parameter, all_specs), _version(name)]
-    return _Parser(name, page, parameters)
+    message = "%(prog)s %(version)s"
+    version = click.version_option(__version__, prog_name=name, message=message, help=None)
+    return version(_Parser(name, page, [*map(_parameter, all_specs)]))
 
 
 def raw_values(
@@ -114,30 +115,25 @@ class _Parser(click.Command):
 
 
 class _Choices(click.ParamType):
-    """Completes the words of an option, in a list the last one; it does not check them."""
+    """Completes the words of an option, in a list the last one; it does not check them.
+
+    Args:
+        files: they are offered, too, as the shell does.
+    """
 
     name = "choice"
 
-    def __init__(self, words: Sequence[str], *, several: bool) -> None:
+    def __init__(self, words: Sequence[str], *, several: bool, files: bool) -> None:
         self.words = [word.removesuffix("FILE") for word in words]  # which the user names
-        self.several = several
+        self.several, self.files = several, files
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         before, comma, last = incomplete.rpartition(",") if self.several else ("", "", incomplete)
         matching = [word for word in self.words if word.startswith(last)]
-        return [CompletionItem(f"{before}{comma}{word}") for word in matching]
-
-
-class _NamesAndPaths(_Choices):
-    """Completes names of our own, and files as the shell does."""
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        paths = CompletionItem(incomplete, type="file")
-        return [*super().shell_complete(ctx, param, incomplete), paths]
+        offered = [CompletionItem(f"{before}{comma}{word}") for word in matching]
+        return [*offered, CompletionItem(incomplete, type="file")] if self.files else offered
 
 
 def _parameter(spec: Spec) -> click.Parameter:
@@ -153,25 +149,11 @@ def _parameter(spec: Spec) -> click.Parameter:
 
 
 def _kind(spec: Spec) -> click.ParamType:
-    if spec.choices and spec.positional:
-        return _NamesAndPaths(spec.choices, several=False)
     if spec.choices:
-        return _Choices(spec.choices, several=spec.lists)
+        several = spec.lists and not spec.positional
+        return _Choices(spec.choices, several=several, files=spec.positional)
     stated = (spec.metavar or "").split("|")
     path = spec.positional or any(name in PATHS for name in stated)
-    words = [name for name in stated if name.islower()]
-    if words:
-        kind = _NamesAndPaths if path else _Choices
-        return kind(words, several=spec.lists)
+    if words := [name for name in stated if name.islower()]:
+        return _Choices(words, several=spec.lists, files=path)
     return click.Path() if path else click.STRING
-
-
-def _version(name: str) -> click.Option:
-    def show(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
-        if wanted:
-            click.echo(f"{name} {__version__}")
-            context.exit()
-
-    return click.Option(
-        ["--version"], is_flag=True, expose_value=False, is_eager=True, callback=show
-    )

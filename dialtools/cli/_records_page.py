@@ -65,17 +65,11 @@ def records_page() -> str:
         OPENING,
     ]
     kinds = [line for name, kind in RECORDS.items() for line in _section(name, kind)]
-    tail = [CLOSING, *_bounds()]
+    tail = [CLOSING]
+    for key, bound in BOUNDS.items():
+        tail += definition(bold(f"{key}={size_text(bound.most)}"), bound.text)
     see = [".SH SEE ALSO", "\\fBdialtools\\fR(7), \\fBdialtools\\-methods\\fR(7)", ""]
     return "\n".join([*head, *kinds, *tail, *see])
-
-
-def _bounds() -> list[str]:
-    return [
-        line
-        for key, bound in BOUNDS.items()
-        for line in definition(bold(f"{key}={size_text(bound.most)}"), bound.text)
-    ]
 
 
 def _section(name: str, kind: RecordKind) -> list[str]:

@@ -23,10 +23,8 @@ from dialtools.corpora.catalog import CORPORA
 from dialtools.options import RunOptions, option
 from dialtools.streams.formats import FORMATS, RECORD_FORMATS
 
-
-def kinds() -> list[str]:
-    """Return what formats hold: files of records, or the records of published corpora."""
-    return ["files", *dict.fromkeys(corpus.kind for corpus in CORPORA.values())]
+KINDS = ("files", *dict.fromkeys(corpus.kind for corpus in CORPORA.values()))
+"""What formats hold: files of records, or the records of published corpora."""
 
 
 @dataclass
@@ -34,7 +32,7 @@ class FormatOptions(RunOptions):
     """Which formats are listed."""
 
     kind: str | None = option(
-        None, choices=kinds, help="list only formats of this kind", shown="all"
+        None, choices=KINDS, help="list only formats of this kind", shown="all"
     )
     json: bool = option(False, help="write a JSON line each", shown="when stdout is not a terminal")
 

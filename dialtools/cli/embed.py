@@ -67,7 +67,6 @@ from dialtools.streams.tally import counted
 if TYPE_CHECKING:
     from dialtools.embed.run import Embedding
     from dialtools.streams.job import Job
-    from dialtools.streams.resume import Work
 
 SELDOM = 5_000_000
 """More objects than a shard has: looking for cycles in records, which have none, takes a third of
@@ -111,24 +110,21 @@ def main(options: EmbedOptions, run: Run) -> None:
 
 
 def _write_file(embedding: Embedding, job: Job, run: Run) -> str:
-    """Embed into --output; return what tells that an earlier run has done so, or nothing."""
+    """Embed into --output; return what tells that an earlier run has done so, or nothing.
+
+    After Ctrl-C or SIGTERM it finishes a shard, and ends with the signal's status.
+    """
     with run.claim(job) as work:
         if work.finished:
             embedding.expect_transform()
             return work.finished
-        with run.graceful("shard"):
-            _embed_shards(embedding, work, run)
+        with run.graceful("shard"), closing(embedding.shards(work)) as shards:
+            for count in shards:
+                if run.stop_requested:
+                    run.warn(f"stopped after {counted(count, 'shard')}; --resume goes on")
+                    run.interrupted()
         embedding.write(work)
     return ""
-
-
-def _embed_shards(embedding: Embedding, work: Work, run: Run) -> None:
-    """Embed all shards; after Ctrl-C or SIGTERM finish one, and end with the signal's status."""
-    with closing(embedding.shards(work)) as shards:
-        for count in shards:
-            if run.stop_requested:
-                run.warn(f"stopped after {counted(count, 'shard')}; --resume goes on")
-                run.interrupted()
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ from dialtools.shown import duration
 from dialtools.streams.tally import counted
 
 if TYPE_CHECKING:
-    from dialtools.eval.score import Score, Scored
-    from dialtools.finetune.job import Measured, Runs
+    from dialtools.eval.score import Scored
+    from dialtools.finetune.job import Runs
     from dialtools.finetune.task import Task
 
 MEMORY = (
@@ -96,22 +96,18 @@ def _scored(runs: Runs, options: Any) -> Scored:
     """
     from dialtools.eval.identity import item_digests
     from dialtools.eval.sanity import note_on_alone, note_on_unlearnt
-    from dialtools.eval.score import Scored
+    from dialtools.eval.score import Scored, of_runs, shares
 
     items = item_digests(runs.task.columns, also=(runs.task.label_field,))
     dataset = options.name or options.test or ", ".join(options.inputs)
-    scores = [_score(metric, items) for metric in runs.measured(dataset)]
+    scores = [
+        of_runs(m.values, each=[] if m.each is None else shares(m.each), items=items, **m.facts)
+        for m in runs.measured(dataset)
+    ]
     lost = runs.task.unlearnt
     notes = [note_on_unlearnt(lost, runs.task.tested)] if lost else []
     notes += [note_on_alone(alone)] if (alone := runs.task.alone) else []
     return Scored(scores, metadata={}, notes=notes)
-
-
-def _score(metric: Measured, items: dict[str, str]) -> Score:
-    from dialtools.eval.score import of_runs, shares
-
-    each = [] if metric.each is None else shares(metric.each)
-    return of_runs(metric.values, each=each, items=items, **metric.facts)
 
 
 main = Group(

@@ -102,13 +102,10 @@ def imbalance_grid(records: list[dict[str, Any]]) -> Grid:
     """Return a row for each corpus; what is not known of one stays empty."""
     rows = []
     for record in records:
-        cells = [_cell(record[field], style) for field, style in COLUMNS.values()]
+        values = ((record[field], style) for field, style in COLUMNS.values())
+        cells = ["" if value is None else format(value, style) for value, style in values]
         rows.append([record["corpus"], *cells])
     return Grid(head=["corpus", *COLUMNS], rows=rows)
-
-
-def _cell(value: float | None, style: str) -> str:
-    return "" if value is None else format(value, style)
 
 
 if __name__ == "__main__":

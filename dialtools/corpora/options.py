@@ -12,7 +12,7 @@ from dialtools.corpora.catalog import CORPORA
 from dialtools.corpora.markup import seen
 from dialtools.corpora.quotes import unquoted
 from dialtools.errors import ConfigError
-from dialtools.options import option, restated
+from dialtools.options import input_option, option, restated
 from dialtools.streams.formats import FORMATS, INPUT_FORMATS, RECORD_FORMATS, by_suffix
 from dialtools.streams.options import InputOptions
 from dialtools.values import (
@@ -247,11 +247,10 @@ OWN_TEST = "train test_share"
 class TestShareOptions:
     """Which rows of a file without splits of its own are tested."""
 
-    test_share: float | None = option(
+    test_share: float | None = input_option(
         None,
         metavar="X",
         parse=part,
-        group="Input",
         help="use this share of each label's rows for testing, drawn by --seed, and the rest "
         "for training, whatever their split says (DSE: 0.1 of SNIPS, 0.15 of HWU64)",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,13 +82,11 @@ class Folder:
         name = f"{self.name}/{path.rpartition('/')[2]}"
         facts: Any = None
         rows = 0
-        with naming_errors(name):
-            try:
-                told = pq.read_metadata(path, filesystem=self.place.system)
-                facts = orjson.loads((told.metadata or {}).get(KEY.encode(), b"null"))
-                rows = told.num_rows
-            except ValueError:  # of Arrow's of the file, of JSON's of what it tells
-                pass
+        # Arrow's of the file, JSON's of what it tells
+        with naming_errors(name), suppress(ValueError):
+            told = pq.read_metadata(path, filesystem=self.place.system)
+            facts = orjson.loads((told.metadata or {}).get(KEY.encode(), b"null"))
+            rows = told.num_rows
         part = part_of(name, facts)
         if part is None:
             hint = "--overwrite starts over"

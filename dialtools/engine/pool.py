@@ -25,6 +25,7 @@ TRIES = 5
 """How often a part is begun: one whose actors all die must end. Ray counts what it tries itself,
 which is many times a second while a machine that died is not yet known to be dead."""
 NO_CLUSTER = "`ray start --head` begins one, where none can be begun for the job alone"
+SMALLER = "was their memory too small? smaller parts (--parts N) take less, and fewer --workers"
 NOT_REACHED = "does it run, and does it ask for a token (then RAY_AUTH_MODE=token is to be set)?"
 
 
@@ -62,7 +63,8 @@ class Pool:
             try:
                 for row in self._rows(ray, actor, job, numbers):
                     if not row["told"]:
-                        raise _lost(row["number"])
+                        what = f"part {row['number']}: {TRIES} actors died of it"
+                        raise DialError(what, hint=SMALLER)
                     yield orjson.loads(row["told"])
             except ray.exceptions.RayError as error:
                 raise DialError(f"the cluster failed: {first_line(error)}") from error
@@ -127,14 +129,8 @@ def _ray() -> Any:
         import ray.data
     except ImportError:
         raise MissingExtra("--engine ray needs Ray", hint="pip install 'dialtools[ray]'") from None
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
+    ray.data.DataContext.get_current().enable_progress_bars = False
     return ray
-
-
-def _lost(number: int) -> DialError:
-    hint = "was their memory too small? smaller parts (--parts N) take less, and fewer --workers"
-    return DialError(f"part {number}: {TRIES} actors died of it", hint=hint)
 
 
 class _Tries:

@@ -10,7 +10,7 @@ from dialtools.corpora.options import AnyRecordOptions
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError
-from dialtools.options import RunOptions, argument, option, restated
+from dialtools.options import RunOptions, argument, input_option, option, restated
 from dialtools.streams.options import TAKEN_UP, InputOptions, ResumeOptions, RowLimitOptions, column
 from dialtools.values import (
     at_least,
@@ -48,8 +48,8 @@ class FinetuneOptions(PieceOptions, RowLimitOptions, RunOptions):
         parse=number_of_runs,
         help="number of runs; each draws new examples (seeds seed, seed+1, ...)",
     )
-    train: str | None = option(None, metavar="FILE", group="Input", help="records to learn from")
-    test: str | None = option(None, metavar="FILE", group="Input", help="records to test on")
+    train: str | None = input_option(None, metavar="FILE", help="records to learn from")
+    test: str | None = input_option(None, metavar="FILE", help="records to test on")
     from_: str | None = restated(AnyRecordOptions, "from_")
     on_error: str = restated(InputOptions, "on_error")
     split: str = column(

@@ -9,11 +9,9 @@ from dialtools.corpora.options import CorpusOptions
 from dialtools.errors import ConfigError
 from dialtools.freq.normalise import AS_WMDC, STEPS
 from dialtools.freq.weights import WEIGHTS
-from dialtools.options import RunOptions, option, restated
-from dialtools.streams.options import OF_ALL_PARTS, OutputOptions, ShardOptions
-from dialtools.values import at_least, byte_size, logarithm_base, not_negative, picture, subset_of
-
-LEAST_MEMORY = 512 << 20
+from dialtools.options import RunOptions, option, restated, run_option
+from dialtools.streams.options import OF_ALL_PARTS, OutputOptions, ShardOptions, memory_option
+from dialtools.values import at_least, logarithm_base, not_negative, picture, subset_of
 
 
 @dataclass
@@ -123,24 +121,14 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         help="scale the weights to a mean of 1 over all that was counted",
         not_with="summary",
     )
-    memory: int = option(
-        1 << 30,
-        metavar="SIZE",
-        parse=byte_size(LEAST_MEMORY),
-        shown="1GB",
-        group="Run",
-        help="memory to use; beyond it counts spill to disk ($TMPDIR)",
-        how=True,
-    )
-    jobs: int | None = option(
+    memory: int = memory_option(help="memory to use; beyond it counts spill to disk ($TMPDIR)")
+    jobs: int | None = run_option(
         None,
         short="-j",
         metavar="N",
         parse=at_least(1),
-        group="Run",
         shown="all cores",
         help="threads that count, as far as --memory has room; the output does not depend on it",
-        how=True,
     )
 
     def __post_init__(self) -> None:

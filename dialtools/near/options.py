@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
-from dialtools.options import RunOptions, argument, option, restated
-from dialtools.streams.options import InputOptions, OutputOptions
-from dialtools.values import at_least, byte_size, cosine, name_list
-
-LEAST_MEMORY = 512 << 20
+from dialtools.options import RunOptions, argument, input_option, option, output_option, restated
+from dialtools.streams.options import InputOptions, OutputOptions, memory_option
+from dialtools.values import at_least, cosine, name_list
 
 
 @dataclass
@@ -50,34 +48,24 @@ class NeighborOptions(OutputOptions, RunOptions):
         help="lowest cosine of a row that counts as near",
         shown="none",
     )
-    vectors: tuple[str, ...] = option(
+    vectors: tuple[str, ...] = input_option(
         (),
         metavar="NAME[,NAME]",
         parse=name_list,
-        group="Input",
         help="if the files have several vectors: those to search with, and those to search "
         "among; context,response takes context_embedding and response_embedding",
         shown="the only ones, or embedding",
     )
-    keep: tuple[str, ...] = option(
+    keep: tuple[str, ...] = output_option(
         (),
         metavar="NAMES|all|none",
         parse=name_list,
-        group="Output",
         help="columns to write beside the numbers of the rows",
         shown="id and what was embedded, if present",
     )
-    distinct: bool = option(
-        False, group="Input", help="treat rows with equal texts as one, the first"
-    )
-    memory: int = option(
-        1 << 30,
-        metavar="SIZE",
-        parse=byte_size(LEAST_MEMORY),
-        shown="1GB",
-        group="Run",
-        help="memory to use; less needs more passes over the rows that are searched",
-        how=True,
+    distinct: bool = input_option(False, help="treat rows with equal texts as one, the first")
+    memory: int = memory_option(
+        help="memory to use; less needs more passes over the rows that are searched"
     )
 
     def __post_init__(self) -> None:

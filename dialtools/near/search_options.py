@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError
 from dialtools.near.options import NeighborOptions
-from dialtools.options import RunOptions, argument, option, restated
+from dialtools.options import RunOptions, argument, option, output_option, restated
 from dialtools.shown import quoted
 from dialtools.streams.options import VectorsOptions
 
@@ -38,9 +38,8 @@ class SearchOptions(PieceOptions, RunOptions):
     distinct: bool = restated(NeighborOptions, "distinct")
     vectors: str | None = restated(VectorsOptions, "vectors")
     keep: tuple[str, ...] = restated(NeighborOptions, "keep")
-    json: bool = option(
+    json: bool = output_option(
         False,
-        group="Output",
         help="write a JSON line per row",
         shown="when stdout is not a terminal",
     )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dialtools.corpora.options import CorpusOptions, LogOptions
 from dialtools.errors import ConfigError
-from dialtools.options import RunOptions, option, restated
+from dialtools.options import RunOptions, option, restated, run_option
 from dialtools.pairs.reader import READERS
 from dialtools.streams.options import OF_ALL_PARTS, EngineOptions, OutputOptions
 from dialtools.values import at_least, fraction, split_shares, two_names, window_sizes
@@ -223,14 +223,12 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         goes_with="summary",
         not_with="to",
     )
-    jobs: int = option(
+    jobs: int = run_option(
         1,
         short="-j",
         metavar="N",
         parse=at_least(1),
-        group="Run",
         help="number of processes; the output is the same for any",
-        how=True,
     )
 
     dialogue_column: str | None = restated(LogOptions, "dialogue_column", not_with=NO_TURNS)

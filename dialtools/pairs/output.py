@@ -77,7 +77,7 @@ class Outputs:
             opening.enter_context(telling_beside(path, lambda: self._facts(part)))
         opener = writer
         if self.options.kind in RECORDS and not lines:
-            from dialtools.streams.lines_table import table_of_lines  # imports pyarrow
+            from dialtools.streams.record_tables import table_of_lines  # imports pyarrow
 
             opener = table_of_lines
         opened = opener(path, format=self.kind, overwrite=overwrite, metadata=metadata)

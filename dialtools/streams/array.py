@@ -108,7 +108,7 @@ class _Cutter:
         ended: list[bool] = []
         start = 0
         for at in borders:
-            filled = self._filled or not _is_blank(block[start:at])
+            filled = self._filled or bool(block[start:at].strip())
             mark, start, self._filled = block[at : at + 1], at + 1, False
             opens, closes = mark in b"[{", mark in b"]}"
             if (opens and (filled or mark == b"{")) or (closes and not self.depth):
@@ -119,14 +119,10 @@ class _Cutter:
             ended.append(filled)
             self._opened = opens
             self.depth = 0 if closes else 1
-        self._filled = self._filled or not _is_blank(block[start:])
+        self._filled = self._filled or bool(block[start:].strip())
         if self._filled and not self.depth:
             self._refuse("what stands outside of the array")
         return ended
 
     def _refuse(self, message: str) -> None:
         raise DataError(f"not JSON: {message}", where=Where(self.name, self.number))
-
-
-def _is_blank(part: bytes) -> bool:
-    return not part or part.isspace()

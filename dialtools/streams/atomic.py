@@ -145,7 +145,10 @@ def atomic_directory(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     old = final.with_name(f".{final.name}.{os.getpid()}.old")
     try:
         with naming(final), half_written(temporary, Path.mkdir):
-            mode = _usual_mode(temporary / ".mode")
+            usual = temporary / ".mode"
+            usual.touch()
+            mode = _mode(usual)
+            usual.unlink()
             yield temporary
             for file in filter(Path.is_file, temporary.rglob("*")):
                 _settle(file, mode)
@@ -168,15 +171,6 @@ def link_or_copy(source: str, target: str) -> None:
         os.link(source, target)
     except OSError:
         shutil.copy2(source, target)
-
-
-def _usual_mode(path: Path) -> int:
-    """Return the mode that a new file of this name gets."""
-    path.touch()
-    try:
-        return _mode(path)
-    finally:
-        path.unlink()
 
 
 def _mode(path: Path) -> int:

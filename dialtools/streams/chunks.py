@@ -112,14 +112,13 @@ def read_chunks(
     policy = policy or Policy()
     read = partial(_of_file, chunk_bytes=chunk_bytes, prompt=prompt, blanks=whole_dialogues)
     for path in unfolded(paths):
-        if span and (kind := _plain_lines(path, format)):
-            yield from read(path, kind, span, policy)
-        elif span:
+        kind = _plain_lines(path, format) if span else None
+        if span and not kind:
             # of a file nothing is dropped, and counted, before its chunks are decoded
             units = partial(read, path, format, None)
             yield from within(span, lambda own, _, units=units: units(own), policy)
         else:
-            yield from read(path, format, None, policy)
+            yield from read(path, kind or format, span, policy)
 
 
 def _of_file(

@@ -89,7 +89,7 @@ FORMATS = {
         suffixes=(".parquet",),
         magic=(b"PAR1",),
         reader="dialtools.streams.tables:parquet_batches",
-        writer="dialtools.streams.sinks:parquet_writer",
+        writer="dialtools.streams.table_writers:parquet_writer",
         metadata="dialtools.streams.tables:parquet_metadata",
     ),
     "arrow": Format(
@@ -97,7 +97,7 @@ FORMATS = {
         suffixes=(*ARROW_FILES, ".arrows"),
         magic=(b"ARROW1", b"\xff\xff\xff\xff"),
         reader="dialtools.streams.tables:arrow_batches",
-        writer="dialtools.streams.sinks:arrow_writer",
+        writer="dialtools.streams.table_writers:arrow_writer",
         metadata="dialtools.streams.tables:arrow_metadata",
     ),
     "npy": Format(

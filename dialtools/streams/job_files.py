@@ -85,12 +85,10 @@ def read_pieces(folder: Path) -> tuple[dict[str, Any], int]:
         lines.pop()
         os.truncate(path, sum(map(len, lines)))
         sync(path)
-    try:
+    with suppress(AttributeError, KeyError, TypeError, ValueError):
         rows = [orjson.loads(line) for line in lines]
         if all(row.pop(checksums.KIND) == checksums.of_json(row) for row in rows):
             return {row["key"]: row["value"] for row in rows}, sum(row["skipped"] for row in rows)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        pass
     raise damaged(path)
 
 

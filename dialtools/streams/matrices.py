@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -53,7 +54,7 @@ class _Matrix:
         if not rows:
             return
         self.dtype = vectors.dtype
-        self.dimensions = len(vectors) // max(1, rows)
+        self.dimensions = len(vectors) // rows
         self.rows += rows
         self.file.write(np.ascontiguousarray(vectors).tobytes())
 
@@ -71,27 +72,15 @@ def _npy_header(rows: int, dimensions: int, dtype: np.dtype[Any]) -> bytes:
     return magic + text.ljust(length - 1).encode() + b"\n"
 
 
-def npy_writer(output: str, *, overwrite: bool, **_: Any) -> AbstractContextManager[Write]:
-    """Open FILE.npy for batches of one column of vectors; FILE.npy.columns.jsonl takes the rest."""
-    return _matrix_writer(output, "npy", overwrite=overwrite, header=_npy_header)
-
-
 def _fbin_header(rows: int, dimensions: int, _dtype: np.dtype[Any]) -> bytes:
     if rows > MOST_ROWS:
         raise OutputError(f"{rows:,} rows, and fbin counts to {MOST_ROWS:,}", hint="--to npy")
     return np.array([rows, dimensions], FBIN_SIZES).tobytes()
 
 
-def fbin_writer(output: str, *, overwrite: bool, **_: Any) -> AbstractContextManager[Write]:
-    """Open FILE.fbin for batches of one column of vectors; its columns are as those of npy."""
-    return _matrix_writer(
-        output, "fbin", overwrite=overwrite, header=_fbin_header, dtype=FBIN_NUMBERS
-    )
-
-
 @contextmanager
 def _matrix_writer(
-    output: str, kind: str, *, overwrite: bool, header: Header, dtype: Any = None
+    output: str, *, kind: str, header: Header, dtype: Any = None, overwrite: bool, **_: Any
 ) -> Generator[Write]:
     """Open a file of a matrix for batches of one column of vectors, and one beside it for the rest.
 
@@ -122,6 +111,10 @@ def _matrix_writer(
 
         yield write
         matrix.close()
+
+
+npy_writer = partial(_matrix_writer, kind="npy", header=_npy_header)
+fbin_writer = partial(_matrix_writer, kind="fbin", header=_fbin_header, dtype=FBIN_NUMBERS)
 
 
 def read_matrix(stream: BinaryIO, path: str) -> np.ndarray:

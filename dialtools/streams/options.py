@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from dialtools.errors import ConfigError
-from dialtools.options import argument, option, restated
+from dialtools.options import argument, input_option, output_option, restated, run_option
 from dialtools.streams.bounds import DEFAULTS, parse_bounds
 from dialtools.streams.formats import INPUT_FORMATS, OUTPUT_FORMATS
 from dialtools.streams.shards import Shard
-from dialtools.values import ON_ERROR, at_least, on_error_policy, part_of
+from dialtools.values import ON_ERROR, at_least, byte_size, on_error_policy, part_of
 
 TABLE_FORMATS = ("table", "jsonl", "markdown", "latex", "csv")
 """Of what is a table to a person, and records to a machine."""
@@ -19,18 +20,16 @@ TABLE_FORMATS = ("table", "jsonl", "markdown", "latex", "csv")
 TAKEN_UP = "go on where a stopped job left off (with -o FILE)"
 OF_ALL_PARTS = "--limit counts the records of all parts, which no part knows"
 ENGINES = ("local", "ray")
-ON_RAY = ("engine", ENGINES[1:])
 PARTS = 16
 """Into which a cluster's work is cut, unless told otherwise."""
 
-
-def column(default: Any, *, help: str, **facts: Any) -> Any:
-    """Return an option that names a column of tables, or a field of records.
-
-    Args:
-        facts: of `option`.
-    """
-    return option(default, metavar="NAME", group="Input", help=help, **facts)
+_on_ray = partial(run_option, goes_with=("engine", ENGINES[1:]))
+column = partial(input_option, metavar="NAME")
+"""An option that names a column of tables, or a field of records."""
+memory_option = partial(
+    run_option, 1 << 30, metavar="SIZE", parse=byte_size(512 << 20), shown="1GB"
+)
+"""An option that bounds what is held at once."""
 
 
 @dataclass
@@ -38,37 +37,33 @@ class InputOptions:
     """Where records come from."""
 
     inputs: tuple[str, ...] = argument(help="files to read; none or - is stdin")
-    from_: str | None = option(
+    from_: str | None = input_option(
         None,
         metavar="FORMAT",
         choices=INPUT_FORMATS,
-        group="Input",
         help="format of the input",
         shown="by suffix, else by content",
     )
-    on_error: str = option(
+    on_error: str = input_option(
         "fail",
         choices=ON_ERROR,
         parse=on_error_policy,
-        group="Input",
         help="what to do with a record that cannot be used",
         how=True,
     )
-    bounds: tuple[str, ...] = option(
+    bounds: tuple[str, ...] = input_option(
         (),
         metavar="KEY=SIZE",
         parse=parse_bounds,
-        group="Input",
         help="the largest input to accept, such as line=1GB; see dialtools-records(5)",
         shown=DEFAULTS,
         how=True,
     )
-    limit: int | None = option(
+    limit: int | None = input_option(
         None,
         short="-n",
         metavar="N",
         parse=at_least(0),
-        group="Input",
         help="write only the first N records",
     )
 
@@ -97,23 +92,21 @@ class VectorsOptions:
 class OutputOptions:
     """Where records go."""
 
-    output: str = option(
+    output: str = output_option(
         "-",
         short="-o",
         metavar="FILE",
-        group="Output",
         help="file to write; - is stdout",
         how=True,
     )
-    to: str | None = option(
+    to: str | None = output_option(
         None,
         metavar="FORMAT",
         choices=OUTPUT_FORMATS,
-        group="Output",
         help="format of the output",
         shown="by suffix, else jsonl",
     )
-    overwrite: bool = option(False, group="Output", help="replace an existing output", how=True)
+    overwrite: bool = output_option(False, help="replace an existing output", how=True)
 
 
 @dataclass
@@ -132,7 +125,7 @@ class TableOutputOptions(OutputOptions):
 class ResumeOptions:
     """Whether a stopped job is taken up."""
 
-    resume: bool = option(False, group="Output", help=TAKEN_UP, how=True)
+    resume: bool = output_option(False, help=TAKEN_UP, how=True)
 
 
 @dataclass
@@ -145,13 +138,11 @@ class ShardOptions:
 
     reads_all: ClassVar[bool] = False
 
-    shard: str | None = option(
+    shard: str | None = run_option(
         None,
         metavar="I/N",
         parse=part_of,
-        group="Run",
         help="do only part I of N (1/N to N/N); `dialtools gather` joins the parts",
-        how=True,
     )
 
     @property
@@ -205,42 +196,31 @@ class ShardOptions:
 class EngineOptions(ShardOptions):
     """What does the work."""
 
-    engine: str = option(
+    engine: str = run_option(
         ENGINES[0],
         choices=ENGINES,
-        group="Run",
         help="run in this process, or in parts on a Ray cluster (pip install "
         "'dialtools[ray]'); then -o names a folder for the parts",
-        how=True,
     )
-    parts: int | None = option(
+    parts: int | None = _on_ray(
         None,
         metavar="N",
         parse=at_least(1),
-        group="Run",
         help="number of parts that --engine ray cuts the work into",
         shown=str(PARTS),
-        how=True,
-        goes_with=ON_RAY,
     )
-    workers: int | None = option(
+    workers: int | None = _on_ray(
         None,
         metavar="N",
         parse=at_least(1),
-        group="Run",
         help="at most N actors; each does one part at a time",
         shown="what the cluster has room for",
-        how=True,
-        goes_with=ON_RAY,
     )
-    address: str | None = option(
+    address: str | None = _on_ray(
         None,
         metavar="HOST:PORT",
-        group="Run",
         help="address of the Ray cluster",
         shown="RAY_ADDRESS, else one on this machine, begun if there is none",
-        how=True,
-        goes_with=ON_RAY,
     )
 
     @property

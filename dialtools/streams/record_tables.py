@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
+import orjson
 import pyarrow as pa
 
 from dialtools.errors import DataError
 from dialtools.shown import first_line
 from dialtools.streams.full import scratch_file
-from dialtools.streams.schemas import NO_COLUMN, columns_of, fitted, united
+from dialtools.streams.schemas import NO_COLUMN, columns_of, fitted, schema_of, united
+from dialtools.streams.sinks import writer
 
+T = TypeVar("T")
 BATCH_ROWS = 4096
 
 
@@ -28,11 +31,11 @@ def record_batches(records: Iterable[dict[str, Any]], *, at_once: bool) -> Itera
         DataError: if no table holds them.
     """
     batches = map(_batch, _parts(records))
-    yield from (_under_the_first if at_once else _under_that_of_all)(batches)
+    yield from (_fitted if at_once else _under_that_of_all)(batches)
 
 
-def _parts(records: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    rows = iter(records)
+def _parts(rows: Iterable[T]) -> Iterator[list[T]]:
+    rows = iter(rows)
     while part := list(islice(rows, BATCH_ROWS)):
         yield part
 
@@ -42,8 +45,10 @@ def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
         return pa.RecordBatch.from_pydict(columns_of(rows))
 
 
-def _under_the_first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    schema: pa.Schema | None = None
+def _fitted(
+    batches: Iterator[pa.RecordBatch], schema: pa.Schema | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield batches under a schema; without one, under that of the first."""
     for batch in batches:
         schema = schema or batch.schema
         with misfits():
@@ -57,18 +62,50 @@ def _under_that_of_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
     with scratch_file() as spool:
         for batch in batches:
             with misfits():
-                schema = united([schema, batch.schema]) if schema else batch.schema
+                schema = _widened(schema, batch.schema)
             with pa.ipc.new_stream(spool, batch.schema) as stream:
                 stream.write(batch)
             count += 1
         spool.seek(0)
-        for _ in range(count):
-            with pa.ipc.open_stream(spool) as stream:
-                (batch,) = stream
-            assert schema is not None
+        # each to its end mark, after which the next begins
+        every = (batch for _ in range(count) for batch in pa.ipc.open_stream(spool))
+        yield from _fitted(every, schema)
+
+
+def _widened(known: pa.Schema | None, fresh: pa.Schema) -> pa.Schema:
+    return united([known, fresh]) if known else fresh
+
+
+@contextmanager
+def table_of_lines(
+    output: str, *, format: str, overwrite: bool, metadata: dict[str, str]
+) -> Generator[Callable[[bytes], None]]:
+    """Open an output; the yielded function takes blobs of JSON lines.
+
+    They wait on the disk: the columns are known when the last line has come.
+
+    Raises:
+        DataError: if a field is of one kind here and of another there.
+    """
+    with (
+        writer(output, format=format, overwrite=overwrite, metadata=metadata) as write,
+        scratch_file() as spool,
+    ):
+        schema: pa.Schema | None = None
+
+        def add(blob: bytes) -> None:
+            nonlocal schema
+            spool.write(blob)
             with misfits():
-                fit = fitted(batch, schema)
-            yield fit
+                fresh = schema_of([orjson.loads(line) for line in blob.splitlines()])
+                schema = _widened(schema, fresh)
+
+        yield add
+        spool.seek(0)
+        with misfits():
+            for lines in _parts(spool):
+                rows = [orjson.loads(line) for line in lines]
+                write(pa.RecordBatch.from_pylist(rows, schema=schema))
 
 
 @contextmanager

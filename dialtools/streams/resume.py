@@ -62,7 +62,6 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from dialtools import __version__
@@ -183,16 +182,11 @@ class Work:
             self._release()
             raise
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         try:
-            self._scratch.__exit__(kind, error, trace)
+            self._scratch.__exit__(*error)
         finally:
-            if kind is not None and self._is_new:
+            if error[0] is not None and self._is_new:
                 with suppress(OSError):  # what ends the run is told, not what comes of it
                     if self.folder.is_dir() and not self.holds:
                         remove(self.folder)

@@ -47,16 +47,28 @@ def checked(read: Read) -> Read:
 
     @wraps(read)
     def batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBatch]:
-        schema = None
-        try:
-            for batch in read(stream, path):
-                if batch.schema is not schema:
-                    schema = checked_schema(batch.schema)
-                yield from pieces(sound(batch))
-        except Unsound as error:
-            raise DataError(str(error), where=display_name(path)) from None
+        return sound_batches(read(stream, path), path)
 
     return batches
+
+
+def sound_batches(
+    batches: Iterator[pa.RecordBatch], path: str, *, whole: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """Yield batches that are sound, those that would fill memory in pieces or, if asked, whole.
+
+    Raises:
+        DataError: if one is not sound.
+    """
+    schema = None
+    try:
+        for batch in batches:
+            if batch.schema is not schema:
+                schema = checked_schema(batch.schema)
+            sound(batch)
+            yield from (batch,) if whole else pieces(batch)
+    except Unsound as error:
+        raise DataError(str(error), where=display_name(path)) from None
 
 
 def checked_schema(schema: pa.Schema) -> pa.Schema:

@@ -21,7 +21,7 @@ from dialtools.streams.bytesio import display_name, open_file, open_input
 from dialtools.streams.full import scratch_file
 from dialtools.streams.pages import read_together
 from dialtools.streams.schemas import cast
-from dialtools.streams.sound import SLICE_BYTES, Unsound, checked, checked_schema, sound
+from dialtools.streams.sound import SLICE_BYTES, checked, sound_batches
 
 BATCH_ROWS = 4096
 SPOOL_BYTES = 1 << 20
@@ -162,9 +162,9 @@ def batches_as_written(path: str) -> Iterator[pa.RecordBatch]:
     with _damage("arrow", path), open_input(path) as stream:
         if _is_file(stream):
             with _whole(stream, path) as file:
-                yield from _sound(_batches_of_file(file, path), path)
+                yield from sound_batches(_batches_of_file(file, path), path, whole=True)
         else:
-            yield from _sound(_ended_stream(stream, path), path)
+            yield from sound_batches(_ended_stream(stream, path), path, whole=True)
 
 
 def row_groups(path: str) -> Iterator[pa.RecordBatch]:
@@ -178,7 +178,8 @@ def row_groups(path: str) -> Iterator[pa.RecordBatch]:
         written = metadata.get(ARROW_SCHEMA)
         schema = pa.ipc.read_schema(pa.py_buffer(b64decode(written))) if written else None
         groups = map(file.read_row_group, range(file.num_row_groups))
-        yield from _sound((_one_batch(table, schema) for table in groups), path)
+        batches = (_one_batch(table, schema) for table in groups)
+        yield from sound_batches(batches, path, whole=True)
 
 
 def _one_batch(table: pa.Table, schema: pa.Schema | None) -> pa.RecordBatch:
@@ -186,17 +187,6 @@ def _one_batch(table: pa.Table, schema: pa.Schema | None) -> pa.RecordBatch:
     columns = [column.combine_chunks() for column in table.columns]
     batch = pa.RecordBatch.from_arrays(columns, schema=table.schema)
     return cast(batch, schema) if schema else batch
-
-
-def _sound(batches: Iterator[pa.RecordBatch], path: str) -> Iterator[pa.RecordBatch]:
-    """Yield batches as they are, each looked over first."""
-    for batch in batches:
-        try:
-            checked_schema(batch.schema)
-            sound(batch)
-        except Unsound as error:
-            raise DataError(str(error), where=display_name(path)) from None
-        yield batch
 
 
 def parquet_metadata(path: str) -> dict[bytes, bytes]:

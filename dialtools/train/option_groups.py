@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from dialtools.encoder.catalog import POOLINGS
-from dialtools.options import RunOptions, argument, option, restated
+from dialtools.options import RunOptions, argument, input_option, option, output_option, restated
 from dialtools.streams.formats import RECORD_FORMATS
 from dialtools.streams.options import InputOptions, OutputOptions, ResumeOptions
 from dialtools.train import recipe
@@ -54,11 +54,10 @@ class StartOptions(InputOptions):
     limit: int | None = restated(
         InputOptions, "limit", parse=at_least(1), help="use only the first N pairs"
     )
-    window: tuple[int, ...] = option(
+    window: tuple[int, ...] = input_option(
         (),
         metavar="N[,N...]|N-N",
         parse=ranges,
-        group="Input",
         help="use only pairs of these window sizes",
         shown="all",
     )
@@ -191,18 +190,16 @@ class MemoryOptions:
 class ProgressOptions:
     """What is kept on the way, and how a run begins, goes on and is watched."""
 
-    checkpoint_every: int = option(
+    checkpoint_every: int = output_option(
         200,
         parse=at_least(1),
-        group="Output",
         help="steps between checkpoints",
         how=True,
     )
-    snapshot_every: int | str | None = option(
+    snapshot_every: int | str | None = output_option(
         None,
         metavar="N|epoch",
         parse=steps_or_epoch,
-        group="Output",
         help="also save a model directory every N steps or every epoch, at the start and at "
         "the end, under snapshots/ of the model directory; dial-eval curve scores them",
     )
@@ -221,18 +218,16 @@ class ProgressOptions:
         how=True,
     )
     quiet: bool = restated(RunOptions, "quiet", help="print errors and warnings only")
-    cache: str | None = option(
+    cache: str | None = output_option(
         None,
         metavar="DIR",
-        group="Output",
         help="keep the tokenised pairs here for later runs",
         how=True,
         kept=True,
     )
-    tensorboard: str | None = option(
+    tensorboard: str | None = output_option(
         None,
         metavar="DIR",
-        group="Output",
         help="also write TensorBoard logs here",
         how=True,
         kept=True,

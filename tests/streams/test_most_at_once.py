@@ -13,7 +13,7 @@ import pytest
 
 from dialtools.catalog import load
 from dialtools.errors import ConfigError, DataError, OutputError
-from dialtools.streams import bounds, full, json_file, lines_table, nesting
+from dialtools.streams import bounds, full, json_file, nesting, record_tables
 from dialtools.streams.bounds import BOUNDS, DEFAULTS, beyond, most, parse_bounds, size_text, use
 from dialtools.streams.formats import (
     EMBEDDING_FORMATS,
@@ -28,8 +28,8 @@ from dialtools.streams.formats import (
 )
 from dialtools.streams.full import naming, scratch_file
 from dialtools.streams.json_file import read_json
-from dialtools.streams.lines_table import table_of_lines
 from dialtools.streams.policy import Collecting, Where
+from dialtools.streams.record_tables import table_of_lines
 from dialtools.streams.sinks import output_format
 
 
@@ -147,7 +147,7 @@ def test_a_scratch_file_has_no_name_and_tells_where_there_is_no_room(tmp_path: P
 
 
 def test_a_table_of_lines_is_written_batch_by_batch_with_the_columns_of_all(tmp_path, monkeypatch):
-    monkeypatch.setattr(lines_table, "BATCH_ROWS", 2)
+    monkeypatch.setattr(record_tables, "BATCH_ROWS", 2)
     path = tmp_path / "x.arrows"
     how: dict[str, Any] = {"format": "arrow", "metadata": {"a": "b"}}
     with table_of_lines(str(path), overwrite=False, **how) as add:

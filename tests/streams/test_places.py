@@ -24,11 +24,11 @@ from hypothesis import strategies as st
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.chunks import _blank_line, _Cutter, read_chunks, read_records, records
 from dialtools.streams.formats import FORMATS, by_magic, by_suffix
-from dialtools.streams.lines_table import table_of_lines
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import describe, digest
-from dialtools.streams.record_tables import record_batches
-from dialtools.streams.sinks import _sink, output_format, write_records, write_whole, writer
+from dialtools.streams.record_tables import record_batches, table_of_lines
+from dialtools.streams.sinks import output_format, write_records, write_whole, writer
+from dialtools.streams.table_writers import _sink
 from dialtools.streams.tally import NAMES, Tally, counted
 from dialtools.streams.vector_files import read_embeddings
 from dialtools.streams.vectors import Embeddings, embedding_batch

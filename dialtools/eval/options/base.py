@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialtools.errors import ConfigError
-from dialtools.options import RunOptions, Spec, argument, option, restated, settings, specs
+from dialtools.options import (
+    RunOptions,
+    Spec,
+    argument,
+    input_option,
+    output_option,
+    restated,
+    settings,
+    specs,
+)
 from dialtools.streams.formats import last_suffix
 from dialtools.streams.options import OutputOptions, RowLimitOptions, column
 from dialtools.values import metric_bound
@@ -57,23 +66,21 @@ class ScoreOptions(RunOptions):
     output: str = restated(
         OutputOptions, "output", parse=score_file, help="file for the scores; - is stdout"
     )
-    json: bool = option(
+    json: bool = output_option(
         False,
-        group="Output",
         help="write the scores as JSONL",
         shown="when stdout is not a terminal",
         how=True,
     )
-    each: bool | None = option(
-        True, group="Output", help="keep the results of single test items, for dial-eval compare"
+    each: bool | None = output_option(
+        True, help="keep the results of single test items, for dial-eval compare"
     )
     overwrite: bool = restated(OutputOptions, "overwrite")
-    fail_under: tuple[str, ...] = option(
+    fail_under: tuple[str, ...] = output_option(
         (),
         metavar="METRIC=VALUE",
         parse=metric_bound,
         multiple=True,
-        group="Output",
         help="exit 4 if a score is lower; may be given again",
         how=True,
     )
@@ -83,10 +90,9 @@ class ScoreOptions(RunOptions):
 class ReportOptions(ScoreOptions):
     """How scores of one data set are told."""
 
-    name: str | None = option(
+    name: str | None = output_option(
         None,
         metavar="NAME",
-        group="Output",
         help="name of the data set in the report",
         shown="the file's",
     )
@@ -109,12 +115,10 @@ class SplitOptions(RowLimitOptions, ReportOptions):
     inputs: tuple[str, ...] = argument(
         help="one embedding file with a split column (default: stdin), or --train and --test"
     )
-    train: str | None = option(
-        None, metavar="FILE", group="Input", help="embeddings to learn from; - is stdin"
+    train: str | None = input_option(
+        None, metavar="FILE", help="embeddings to learn from; - is stdin"
     )
-    test: str | None = option(
-        None, metavar="FILE", group="Input", help="embeddings to test on; - is stdin"
-    )
+    test: str | None = input_option(None, metavar="FILE", help="embeddings to test on; - is stdin")
     split: str = column(
         "split", help="column that separates training rows from test rows", not_with="train"
     )
@@ -135,10 +139,9 @@ class SplitOptions(RowLimitOptions, ReportOptions):
 class ThreePartOptions(SplitOptions):
     """And rows to choose on: a third file, or a third value of the split column."""
 
-    validation: str | None = option(
+    validation: str | None = input_option(
         None,
         metavar="FILE",
-        group="Input",
         help="embeddings to choose hyper-parameters on, other than those tested",
     )
     validation_split: str | None = column(

@@ -54,7 +54,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.metrics import CORRECTIONS
-from dialtools.options import RunOptions, argument, option
+from dialtools.options import RunOptions, argument, option, output_option
 from dialtools.streams.options import TableOutputOptions
 from dialtools.values import at_least, name_list, not_negative
 
@@ -73,11 +73,10 @@ class CompareOptions(TableOutputOptions, RunOptions):
     baseline: str | None = option(
         None, metavar="FILE|NAME", help="model to compare the others with", shown="the first"
     )
-    names: tuple[str, ...] = option(
+    names: tuple[str, ...] = output_option(
         (),
         metavar="A,B,...",
         parse=name_list,
-        group="Output",
         help="names of the columns",
         shown="those of the files",
     )
@@ -114,11 +113,10 @@ class CompareOptions(TableOutputOptions, RunOptions):
     resamples: int = option(
         10_000, parse=at_least(100), help="number of resamples of the test items, and of swaps"
     )
-    fail_if_worse: float | None = option(
+    fail_if_worse: float | None = output_option(
         None,
         metavar="POINTS",
         parse=not_negative,
-        group="Output",
         help="exit 4 if a score is worse than the baseline's by more than this, or is missing",
         how=True,
     )

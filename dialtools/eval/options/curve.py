@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError, proposed
 from dialtools.eval.options.base import ScoreOptions
-from dialtools.options import RunOptions, argument, option, restated
+from dialtools.options import RunOptions, argument, option, output_option, restated
 from dialtools.streams.options import TAKEN_UP, ResumeOptions
 from dialtools.values import at_least, int_list, name_list, number_of_runs, picture
 
@@ -98,19 +98,17 @@ class CurveOptions(PieceOptions, RunOptions):
     max_length: int | None = option(
         None, parse=at_least(4), help="maximum tokens per text", shown="the model's"
     )
-    plot: str | None = option(
+    plot: str | None = output_option(
         None,
         metavar="FILE",
         parse=picture,
-        group="Output",
         help="draw the curves (.png, .svg, .pdf)",
         how=True,
     )
-    metric: tuple[str, ...] = option(
+    metric: tuple[str, ...] = output_option(
         (),
         metavar="NAMES",
         parse=name_list,
-        group="Output",
         help="scores to draw, e.g. '1-shot accuracy,5-shot accuracy' or top-1",
         shown="the first",
         how=True,

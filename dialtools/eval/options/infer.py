@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.eval.options.probes import ProbeOptions
-from dialtools.options import option
+from dialtools.options import input_option
 from dialtools.values import at_least, name_list
 
 
@@ -24,16 +24,14 @@ from dialtools.values import at_least, name_list
 class InferOptions(ProbeOptions):
     """Options of `dial-eval infer`."""
 
-    label: tuple[str, ...] = option(
+    label: tuple[str, ...] = input_option(
         ("label",),
         metavar="NAMES",
         parse=name_list,
-        group="Input",
         help="column of the class; of several columns, whether any is true",
     )
-    under_tokens: int | None = option(
+    under_tokens: int | None = input_option(
         None,
         parse=at_least(1),
-        group="Input",
         help="use only rows with fewer tokens (column `tokens`: dial-embed --tokens)",
     )

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from dialtools.errors import ConfigError
 from dialtools.eval.options.base import PartOptions
-from dialtools.options import RunOptions, argument, option, restated
+from dialtools.options import RunOptions, argument, option, output_option, restated
 from dialtools.streams.formats import FOREIGN, OUTPUT_FORMATS, by_suffix, last_suffix
 from dialtools.streams.options import OutputOptions, RowLimitOptions, VectorsOptions, column
 from dialtools.values import PICTURES, at_least, bounded
@@ -52,10 +52,9 @@ class PlotOptions(RowLimitOptions, RunOptions):
         default="",
         help=".png, .svg or .pdf for a paper; .html, one page to explore",
     )
-    coordinates: str | None = option(
+    coordinates: str | None = output_option(
         None,
         metavar="FILE",
-        group="Output",
         parse=record_file,
         help="also write the points as data: x, y, label, text (JSONL, Parquet, Arrow)",
         how=True,

@@ -7,7 +7,7 @@ from functools import partial
 
 from dialtools.errors import ConfigError
 from dialtools.eval.options.base import ThreePartOptions
-from dialtools.options import option
+from dialtools.options import input_option, option
 from dialtools.streams.options import column
 from dialtools.values import at_least, bounded, fraction, list_of, share_below_one, whole_numbers
 
@@ -20,11 +20,10 @@ _probe = partial(option, group="Probe")
 class ProbeOptions(ThreePartOptions):
     """One layer trained on frozen embeddings, its hyper-parameters chosen on validation rows."""
 
-    validation_share: float = option(
+    validation_share: float = input_option(
         0.0,
         metavar="SHARE",
         parse=share_below_one,
-        group="Input",
         help=(
             "if there are no validation rows, hold out this share of the training dialogues or rows"
         ),

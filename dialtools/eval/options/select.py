@@ -40,7 +40,7 @@ from dataclasses import dataclass
 
 from dialtools.eval.options.base import FileOptions
 from dialtools.metrics import TIES
-from dialtools.options import argument, option
+from dialtools.options import argument, input_option, option
 from dialtools.streams.options import column
 from dialtools.values import at_least
 
@@ -59,10 +59,9 @@ class SelectOptions(FileOptions):
     )
     response: str = column("response_embedding", help="vectors of the responses", not_with="pool")
     text: str = column("response", help="column of the response texts, to find duplicates")
-    pool: str | None = option(
+    pool: str | None = input_option(
         None,
         metavar="FILE",
-        group="Input",
         help=(
             "embeddings of candidates, - is stdin; each query then lists its `candidates` by "
             "the pool's id or text, and the true one in `positive` or `response`"

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
 from dialtools.eval.options.base import PartOptions
-from dialtools.options import option, restated
+from dialtools.options import option, output_option, restated
 from dialtools.streams.options import VectorsOptions, column
 from dialtools.values import at_least, picture
 
@@ -47,11 +47,10 @@ class SpaceOptions(PartOptions):
         parse=at_least(2),
         help="maximum rows of a file or part; if there are more, a sample by --seed",
     )
-    plot: str | None = option(
+    plot: str | None = output_option(
         None,
         metavar="FILE",
         parse=picture,
-        group="Output",
         help="draw uniformity against alignment, a point per file (.png, .svg, .pdf)",
         how=True,
     )

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.eval.options.base import PartOptions
-from dialtools.options import argument, option
+from dialtools.options import argument, input_option
 from dialtools.streams.options import column
 from dialtools.values import two_names
 
@@ -26,11 +26,10 @@ class StsOptions(PartOptions):
     inputs: tuple[str, ...] = argument(
         help="embeddings of two texts a row, and their score (default: stdin)"
     )
-    texts: tuple[str, ...] = option(
+    texts: tuple[str, ...] = input_option(
         (),
         metavar="A,B",
         parse=two_names,
-        group="Input",
         help="names of the two texts",
         shown="those that have vectors",
     )
