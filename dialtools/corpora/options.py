@@ -19,7 +19,7 @@ from dialtools.values import (
     delimiter,
     either,
     encoding,
-    name_list,
+    label_list,
     part,
     seconds,
     speaker_roles,
@@ -154,7 +154,7 @@ class LogOptions:
     drop_speaker: tuple[str, ...] = option(
         (),
         metavar="NAME,...",
-        parse=name_list,
+        parse=label_list,
         group=SPOKEN,
         help="leave out the turns of these speakers, as the log or --speaker-map calls them, "
         "before --session-gap",

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from dialtools.corpora.fields import BadRecord, json_kind
 from dialtools.shown import listed
+from dialtools.values import composed
 
 ANNOTATED = ("annot_utt", "answer_annotation")
 NAMES = {
@@ -98,7 +99,7 @@ def _span(slot: Any, text: str, where: str) -> Span:
     if not isinstance(label, str) or not label.strip() or set(label) & set("{}"):
         raise BadRecord(f"{where}.label: expected a name without braces, got {label!r}")
     value = text[start:end]
-    return Span(end - len(value.lstrip()), start + len(value.rstrip()), label.strip())
+    return Span(end - len(value.lstrip()), start + len(value.rstrip()), composed(label.strip()))
 
 
 def _offset(value: Any) -> Any:

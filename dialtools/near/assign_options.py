@@ -8,7 +8,7 @@ from pathlib import Path
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option, restated
 from dialtools.streams.options import InputOptions, OutputOptions, VectorsOptions
-from dialtools.values import at_least, cosine, fraction, name_list
+from dialtools.values import at_least, composed, cosine, fraction, name_list
 
 RECALL = 0.95
 
@@ -45,6 +45,7 @@ class AssignOptions(OutputOptions, RunOptions):
     none: str = option(
         "none",
         metavar="NAME",
+        parse=composed,
         group="Classes",
         help="class of rows that are near no class; examples with this label are left out, "
         "validation rows with it belong to no class",

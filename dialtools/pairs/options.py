@@ -10,7 +10,7 @@ from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, option, restated
 from dialtools.pairs.reader import READERS
 from dialtools.streams.options import OF_ALL_PARTS, EngineOptions, OutputOptions
-from dialtools.values import at_least, fraction, split_shares, two_names, window_sizes
+from dialtools.values import at_least, composed, fraction, split_shares, two_names, window_sizes
 from dialtools.words import WORDS_BY
 
 
@@ -188,6 +188,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     speaker: str | None = option(
         None,
         metavar="NAME",
+        parse=composed,
         group=MORE,
         help="only responses of this speaker (the name after --speaker-map); --drop-speaker "
         "leaves the others out of records",
