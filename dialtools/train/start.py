@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dialtools.errors import ModelError
+
 STATIC, TRANSFORMER = "static", "transformer"
 KINDS = (STATIC, TRANSFORMER)
 
@@ -28,14 +30,17 @@ def embeds_sentences(model: str | None) -> bool:
     """Tell whether a model is a folder of sentence-transformers: a transformer, and its pooling."""
     if model is None or is_table(model):
         return False
-    from dialtools.encoder.folder import model_folder  # a name in the hub's cache has one, too
+    from dialtools.encoder.folder import model_folder
 
     return (model_folder(model) / "modules.json").is_file()
 
 
 def is_table(model: str) -> bool:
-    """Tell whether a model is a static encoder, or a file of word vectors."""
+    """Tell whether a model is a static encoder, or a file of word vectors; what is none is not."""
+    from dialtools.encoder.folder import model_folder  # a name in the hub's cache has one, too
     from dialtools.encoder.stated import is_static
 
-    path = Path(model)
-    return path.is_file() or (path.is_dir() and is_static(path))
+    try:
+        return Path(model).is_file() or is_static(model_folder(model))
+    except ModelError:  # told where it is loaded
+        return False
