@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from dialtools.corpora.fields import BadRecord, json_kind
 from dialtools.shown import listed
+from dialtools.streams.tally import counted
 from dialtools.values import composed
 
 ANNOTATED = ("annot_utt", "answer_annotation")
@@ -94,7 +95,8 @@ def _span(slot: Any, text: str, where: str) -> Span:
     start, end = _offset(start), _offset(end)
     if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(text):
         raise BadRecord(
-            f"{where}: {start!r} to {end!r} is no part of a text of {len(text)} characters"
+            f"{where}: {start!r} to {end!r} is no part of a text of "
+            f"{counted(len(text), 'character')}"
         )
     if not isinstance(label, str) or not label.strip() or set(label) & set("{}"):
         raise BadRecord(f"{where}.label: expected a name without braces, got {label!r}")
