@@ -372,3 +372,10 @@ def test_a_transform_of_another_model_is_refused(embed: Embed, glove: Path, tmp_
 )
 def test_what_makes_no_sense_is_said(flags: tuple, code: int, says: str, embed: Embed):
     assert says in embed(*flags, code=code).stderr
+
+
+def test_a_flag_takes_back_the_whitening_of_a_configuration(call, tmp_path: Path):
+    (tmp_path / "run.toml").write_text("whiten = true\n")
+    ask = ("dial-embed --config run.toml", "--model", "m", "--print-config", "-o", "x.parquet")
+    assert b'transform = "whiten"' in call(*ask).stdout
+    assert b'transform = "top"' in call(*ask, "--no-whiten", "--transform", "top").stdout
