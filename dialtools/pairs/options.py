@@ -212,8 +212,9 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     summary: bool = option(
         False,
         group=MORE,
-        help="instead, count for each input: dialogues, turns, neighbouring turns of one "
-        "speaker, pairs made, kept and dropped",
+        help="instead, count for each input by itself, and add up for all: dialogues (one that "
+        "goes on in the next input in both), turns, neighbouring turns of one speaker, pairs "
+        "made, kept and dropped",
         not_with=("kind", (*RECORDS, "same-answer", "same-label")),
     )
     json: bool = option(
