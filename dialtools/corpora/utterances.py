@@ -50,7 +50,7 @@ def utterance(record: Mapping[str, Any]) -> Utterance:
     """
     key = next((name for name in NAMES["text"] if name in record), None)
     if key is None:
-        raise BadRecord('no "text"')
+        raise BadRecord(f'no "text"; there are {listed(record) or "no fields"}')
     annotated = next((name for name in ANNOTATED if name in record), None)
     text = record[annotated or key]
     if not isinstance(text, str):
