@@ -79,14 +79,12 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
     )
     min_count: int = option(
         1,
-        metavar="N",
         parse=at_least(1),
         group="Entity book",
         help="leave out values seen fewer than N times",
     )
     max_words: int | None = option(
         None,
-        metavar="N",
         parse=at_least(1),
         group="Entity book",
         help="leave out values with more than N words",

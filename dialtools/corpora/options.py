@@ -249,7 +249,6 @@ class TestShareOptions:
 
     test_share: float | None = option(
         None,
-        metavar="X",
         parse=part,
         group="Input",
         help="use this share of each label's rows for testing, drawn by --seed, and the rest "

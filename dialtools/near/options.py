@@ -24,7 +24,6 @@ class NeighborOptions(OutputOptions, RunOptions):
     k: int = option(
         10,
         short="-k",
-        metavar="N",
         parse=at_least(1, most=10_000),
         help="number of nearest rows per row, if there are as many",
         not_with="groups",
@@ -45,7 +44,6 @@ class NeighborOptions(OutputOptions, RunOptions):
     )
     min_cosine: float | None = option(
         None,
-        metavar="X",
         parse=cosine,
         help="lowest cosine of a row that counts as near",
         shown="none",

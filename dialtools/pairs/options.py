@@ -68,7 +68,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     )
     min_words: int = option(
         0,
-        metavar="N",
         parse=at_least(0),
         help="keep pairs whose turns all have N words or more (the papers' > 3 is 4)",
         not_with=("kind", RECORDS),
@@ -133,7 +132,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     )
     min_turns: int = option(
         0,
-        metavar="N",
         parse=at_least(0),
         group=MORE,
         help="leave out dialogues with fewer turns (after joining)",
@@ -141,7 +139,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     )
     first: int | None = option(
         None,
-        metavar="N",
         parse=at_least(1),
         group=MORE,
         help="write the first N turns of a dialogue only, counted after --drop-speaker; 1 is "
@@ -150,7 +147,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     )
     per_answer: int = option(
         20,
-        metavar="N",
         parse=at_least(1),
         group=MORE,
         help="at most N pairs from one answer, for --kind same-answer",
@@ -158,7 +154,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     )
     per_text: int = option(
         4,
-        metavar="N",
         parse=at_least(1),
         group=MORE,
         help="pairs that begin with a text, for --kind same-label; each text ends as many",
@@ -166,7 +161,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     )
     follow: int = option(
         0,
-        metavar="N",
         parse=at_least(0),
         group=MORE,
         help="add up to N turns after the response, as `follow`",
@@ -228,7 +222,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     jobs: int = option(
         1,
         short="-j",
-        metavar="N",
         parse=at_least(1),
         group="Run",
         help="number of processes; the output is the same for any",

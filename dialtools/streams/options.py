@@ -66,7 +66,6 @@ class InputOptions:
     limit: int | None = option(
         None,
         short="-n",
-        metavar="N",
         parse=at_least(0),
         group="Input",
         help="write only the first N records",
@@ -215,7 +214,6 @@ class EngineOptions(ShardOptions):
     )
     parts: int | None = option(
         None,
-        metavar="N",
         parse=at_least(1),
         group="Run",
         help="number of parts that --engine ray cuts the work into",
@@ -225,7 +223,6 @@ class EngineOptions(ShardOptions):
     )
     workers: int | None = option(
         None,
-        metavar="N",
         parse=at_least(1),
         group="Run",
         help="at most N actors; each does one part at a time",
