@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
+from unicodedata import normalize
 
 from dialtools.shown import quoted
 
@@ -207,6 +208,16 @@ def folder(text: str) -> str:
     return text.rstrip("/") or text
 
 
+def composed(text: str) -> str:
+    """Return a label or a name as it is compared: a letter and its accent are one character."""
+    return normalize("NFC", text)
+
+
+def label_list(text: str) -> tuple[str, ...]:
+    """Parse `a,b` into distinct labels or names, as they are compared."""
+    return name_list(composed(text))
+
+
 def name_list(text: str) -> tuple[str, ...]:
     """Parse `a,b` into distinct names; empty ones are none."""
     return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
@@ -218,6 +229,11 @@ def two_names(text: str) -> tuple[str, ...]:
     if len(names) != 2:
         raise ValueError("expected two names that differ")
     return names
+
+
+def two_labels(text: str) -> tuple[str, ...]:
+    """Parse `a,b` into exactly two labels, which differ, as they are compared."""
+    return two_names(composed(text))
 
 
 def subset_of(known: Iterable[str]) -> Parser[tuple[str, ...]]:
@@ -364,7 +380,7 @@ def split_shares(text: str) -> tuple[str, ...]:
 
 def speaker_roles(text: str) -> tuple[str, ...]:
     """Check `agent=system,customer=user`: distinct names (capitals aside), none empty."""
-    sides = [part.partition("=")[::2] for part in text.split(",")]
+    sides = [part.partition("=")[::2] for part in composed(text).split(",")]
     pairs = [(name.strip(), role.strip()) for name, role in sides]
     if not all(name and role for name, role in pairs):
         raise ValueError("expected NAME=ROLE[,NAME=ROLE...]")

@@ -20,6 +20,9 @@ from dialtools.streams.chunks import records
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
 
+SPANS, TAGS = ("spans", "entities", "annotations"), ("tags", "ner_tags", "slot_tags", "bio_tags")
+"""Fields in which others mark values: by their places, and by a tag for each word."""
+
 
 class Turn(NamedTuple):
     """A text, the values in it (in order, apart), and the other fields of its record."""
@@ -96,7 +99,18 @@ def _items(
                 _check_lengths(made, longest)
                 yield from made
             except BadRecord as error:
-                policy.reject(where, str(error), record)
+                policy.reject(where, str(error), record, instead(record) or None)
+
+
+def instead(record: Mapping[str, Any]) -> str:
+    """Return how the values become slots that a record marks as others do; "" if it has none."""
+    for name in SPANS:
+        if type(marks := record.get(name)) is list and marks and type(marks[0]) is dict:
+            return f'"{name}": rename it to "slots", a list of {{"start", "end", "label"}}'
+    worded = any(type(record.get(name)) is list for name in ("tokens", "words"))
+    tags = next((name for name in TAGS if type(record.get(name)) is list), None)
+    how = "--from iob reads words and their tags, from files seq.in and seq.out"
+    return f'"{tags}": {how}' if worded and tags else ""
 
 
 def _item(where: Where, record: Mapping[str, Any], marked: Marked | None) -> Item:

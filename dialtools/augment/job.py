@@ -12,7 +12,7 @@ from dialtools.advance import Advance, silent
 from dialtools.augment import consistent
 from dialtools.augment.book import Book, key
 from dialtools.augment.fill import Template, fillings, template
-from dialtools.augment.items import Item, Turn, items, short
+from dialtools.augment.items import Item, Turn, instead, items, short
 from dialtools.augment.options import AugmentOptions
 from dialtools.augment.tagger import Marked, marked_by, tagger
 from dialtools.chance import stable_hash
@@ -36,6 +36,7 @@ class Augment:
         templates: how often each stands in the training records, if they are to be saved; `typed`:
             how many there are, typed.
         unknown: of --types those that no value has; astray: ids of --spans that no record has.
+        instead: how values become slots that records without any mark as others do.
         tally: what was kept and dropped.
     """
 
@@ -53,6 +54,7 @@ class Augment:
         self.seen: set[bytes] = set()
         self.unknown: list[str] = []
         self.astray = 0
+        self.instead = ""
 
     def run(self) -> Iterator[dict[str, Any]]:
         """Yield each record with its templates, and after it those made from it."""
@@ -77,6 +79,9 @@ class Augment:
         marked = marked_by(options.spans) if options.spans else None
         for item in items(options, self.policy, tag, marked, self.tally):
             bare = not any(turn.spans for turn in item.turns)
+            if bare and not self.instead:
+                marked_so = map(instead, (item.fields, *(turn.fields for turn in item.turns)))
+                self.instead = next(filter(None, marked_so), "")
             if options.slotless == "skip" and bare and self._trains(item):
                 self.tally.drop("without slots")
                 continue
@@ -195,7 +200,9 @@ class Augment:
         return cut.typed() if self.options.typed else cut.single()
 
     def notes(self) -> Iterator[str]:
-        """Yield what options name and no record has."""
+        """Yield what options name and no record has, and where slots may be if none has any."""
+        if self.instead and not self.book.types:
+            yield f"no record has slots, but some have {self.instead}"
         if self.astray:
             ids = counted(self.astray, "id")
             yield f"{self.options.spans}: {ids} that no record has"

@@ -9,7 +9,7 @@ from dialtools.corpora.options import CorpusOptions
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, option
 from dialtools.streams.options import OF_ALL_PARTS, OutputOptions, ShardOptions
-from dialtools.values import at_least, either, name_list
+from dialtools.values import at_least, either, label_list
 
 RULES = "rules"
 ALL = 10**15
@@ -72,21 +72,19 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
     types: tuple[str, ...] = option(
         (),
         metavar="NAMES",
-        parse=name_list,
+        parse=label_list,
         group="Entity book",
         help="use only these slot types",
         shown="all",
     )
     min_count: int = option(
         1,
-        metavar="N",
         parse=at_least(1),
         group="Entity book",
         help="leave out values seen fewer than N times",
     )
     max_words: int | None = option(
         None,
-        metavar="N",
         parse=at_least(1),
         group="Entity book",
         help="leave out values with more than N words",

@@ -11,6 +11,8 @@ A record is a JSON object on a line, or a row of a Parquet or Arrow file.
 A record has fields; in a table, and in a file of embeddings, they are its columns.
 Fields in \\fBbold\\fR must be there; fields that are not listed here travel along
 untouched wherever the kind of record stays the same.
+Labels and names of speakers are the same whether an accent is a character of its own or
+not (Unicode NFC); texts stay byte for byte as they are.
 A whole number beyond 64 bits becomes the text of its digits. A record that nests
 deeper than 200 levels (\\fB\\-\\-bounds nesting=\\fR) is refused.
 .PP

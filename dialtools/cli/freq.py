@@ -51,7 +51,6 @@ COLUMNS = {
     multiplies=False,
 )
 def main(options: FreqOptions, run: Run) -> None:
-    from dialtools.corpora.logs import markup_line
     from dialtools.freq.job import Freq
     from dialtools.freq.output import check_outputs, write_annotated, write_frequencies
 
@@ -65,7 +64,7 @@ def main(options: FreqOptions, run: Run) -> None:
             _report_imbalance(freq, run)
         else:
             write_frequencies(freq, run.provenance)
-    if told := markup_line(freq.tally):
+    for told in freq.notes():
         run.warn(told)
     run.close(freq.closing_line())
 

@@ -146,7 +146,7 @@ def main(options: TrainOptions, run: Run) -> None:
                 training = begin(work, options, tell=run.warn, ranks=ranks)
             run.skipped = training.skipped
             run.info(training.size())
-            _tell_idle_rate(training, run)
+            _tell_idle(training, run)
             _take_steps(training, run)
         training.save(config=run.config())
     if training.validation:
@@ -182,12 +182,16 @@ def _follow(options: TrainOptions) -> None:
         follow(options, ranks)
 
 
-def _tell_idle_rate(training: Training, run: Run) -> None:
-    """Tell of a rate for a head, from which nothing follows where there is none."""
+def _tell_idle(training: Training, run: Run) -> None:
+    """Tell of a rate for a head where there is none, and of a batch that pairs do not fill."""
+    trainer = training.trainer
     flag = "head-lr-multiplier"
-    learns = any(p.requires_grad for p in training.trainer.objective.parameters())
+    learns = any(p.requires_grad for p in trainer.objective.parameters())
     if run.origins[flag] == FLAG and not learns:
         run.warn(f"--{flag} changes nothing: the encoder alone is trained")
+    there, wanted = len(trainer.sampler.pairs), trainer.values.batch_size
+    if run.origins["batch-size"] == FLAG and there < wanted:
+        run.warn(f"--batch-size {wanted}: a step has all {there:,} that there are")
 
 
 def _tell_of_held(options: TrainOptions, run: Run) -> None:

@@ -13,6 +13,7 @@ from dialtools.streams.options import (
     RowLimitOptions,
     TableOutputOptions,
     VectorsOptions,
+    column,
 )
 from dialtools.values import (
     at_least,
@@ -56,14 +57,12 @@ class FindOptions:
     )
     restarts: int = option(
         10,
-        metavar="N",
         parse=at_least(1, most=10_000),
         help="kmeans: number of starts; the best is kept",
         goes_with=("method", (KMEANS,)),
     )
     distance: float | None = option(
         None,
-        metavar="X",
         parse=bounded(above=0, high=2),
         help="agglomerative: join clusters up to this cosine distance, instead of --clusters",
         shown="none",
@@ -79,14 +78,12 @@ class FindOptions:
     )
     min_size: int = option(
         10,
-        metavar="N",
         parse=at_least(2),
         help="hdbscan: minimum rows of a cluster",
         goes_with=("method", (HDBSCAN,)),
     )
     min_samples: int | None = option(
         None,
-        metavar="N",
         parse=at_least(1),
         help="hdbscan: neighbours that make a region dense; fewer means less noise",
         shown="--min-size",
@@ -94,7 +91,6 @@ class FindOptions:
     )
     max_rows: int = option(
         100_000,
-        metavar="N",
         parse=at_least(2),
         help="find clusters on a sample of at most N rows; the others join the nearest centroid",
     )
@@ -125,12 +121,8 @@ class RowOptions(RowLimitOptions):
     """Which vectors and texts are read, and what makes a row of them."""
 
     vectors: str | None = restated(VectorsOptions, "vectors")
-    text: str | None = option(
-        None,
-        metavar="NAME",
-        group="Input",
-        help="column of the texts",
-        shown="what the vectors are of, else text",
+    text: str | None = column(
+        None, help="column of the texts", shown="what the vectors are of, else text"
     )
     per: str = option(
         "row",
@@ -141,7 +133,6 @@ class RowOptions(RowLimitOptions):
     )
     turns: int = option(
         1,
-        metavar="N",
         parse=at_least(1),
         group="Input",
         help="--per dialogue: number of user turns",
@@ -158,7 +149,6 @@ class ClusterOptions(FindOptions, RowOptions, OutputOptions, RunOptions):
     method: str = restated(FindOptions, "method")
     stability: int = option(
         0,
-        metavar="N",
         parse=at_least(0, most=10_000),
         help="find clusters again in N samples of four fifths of the rows, and report how "
         "similar they are",
@@ -208,13 +198,11 @@ class DriftOptions(FindOptions, RowOptions, TableOutputOptions, RunOptions):
     method: str = restated(FindOptions, "method")
     max_tested: int = option(
         2_000,
-        metavar="N",
         parse=at_least(2, most=20_000),
         help="maximum rows per file for the energy distance; if there are more, a sample by --seed",
     )
     permutations: int = option(
         999,
-        metavar="N",
         parse=at_least(1, most=1_000_000),
         help="permutations for the p-value of the energy distance, which is at least 1/(N+1)",
     )
@@ -225,7 +213,6 @@ class DriftOptions(FindOptions, RowOptions, TableOutputOptions, RunOptions):
     )
     alpha: float = option(
         0.05,
-        metavar="X",
         parse=fraction,
         help="mark a cluster as changed if its corrected p-value is below this",
     )

@@ -444,6 +444,13 @@ _BY_NAME: dict[str, Corpus] = {
         licence=YOURS,
         source="developers.intercom.com (Conversations, Data export)",
     ),
+    "amazon-connect": _corpus(
+        "Amazon Connect's chats, and calls by Contact Lens; the customer is the user",
+        marks=ANY_JSON,
+        opening=rf'{JSON}(?=.*"(?:Participants|Transcript)":\s*\[\s*{{[^{{}}]*"ParticipantId":)',
+        licence=YOURS,
+        source="docs.aws.amazon.com/connect (Example Contact Lens output files)",
+    ),
     "rasa": _corpus(
         "Rasa's trackers, or the events of `rasa export`; a session a dialogue",
         marks=ANY_JSON,

@@ -19,6 +19,7 @@ from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.chunks import ROWS, Chunk
 from dialtools.streams.hints import TO_UTF8
 from dialtools.streams.policy import Policy, Where
+from dialtools.streams.tally import counted
 from dialtools.values import WIDE
 
 ROWS_A_CHUNK = 4096
@@ -93,7 +94,7 @@ def rows(
             elif fields:
                 policy.reject(
                     Where(name, number),
-                    f"expected {len(header)} fields, got {len(fields)}",
+                    f"expected {counted(len(header), 'field')}, got {len(fields)}",
                     delimiter.join(fields).encode(),
                 )
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from dialtools.shown import listed
 from dialtools.streams.carried import Carried
+from dialtools.values import composed
 
 Check = Callable[[Any, str], None]
 
@@ -85,8 +86,11 @@ def is_known(label: Any) -> bool:
 def as_text(value: Any) -> str:
     """Return a label or a name as text: what one is to any command, in whatever kind of file.
 
-    Whole numbers are floats in a column with gaps; true and false are as JSON has them.
+    Whole numbers are floats in a column with gaps; true and false are as JSON has them. What looks
+    the same is the same, whether an accent is a character of its own or not.
     """
+    if isinstance(value, str):
+        return composed(value)
     if isinstance(value, bool):
         return str(value).lower()
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

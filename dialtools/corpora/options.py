@@ -19,7 +19,7 @@ from dialtools.values import (
     delimiter,
     either,
     encoding,
-    name_list,
+    label_list,
     part,
     seconds,
     speaker_roles,
@@ -154,7 +154,7 @@ class LogOptions:
     drop_speaker: tuple[str, ...] = option(
         (),
         metavar="NAME,...",
-        parse=name_list,
+        parse=label_list,
         group=SPOKEN,
         help="leave out the turns of these speakers, as the log or --speaker-map calls them, "
         "before --session-gap",
@@ -249,7 +249,6 @@ class TestShareOptions:
 
     test_share: float | None = input_option(
         None,
-        metavar="X",
         parse=part,
         help="use this share of each label's rows for testing, drawn by --seed, and the rest "
         "for training, whatever their split says (DSE: 0.1 of SNIPS, 0.15 of HWU64)",

@@ -29,6 +29,7 @@ from dialtools.corpora.options import EVERY_OTHER, LogOptions
 from dialtools.corpora.replies import PROMPT, branches, is_tree, turns_of_tree
 from dialtools.corpora.times import BadTime, seconds
 from dialtools.streams.tally import Tally
+from dialtools.values import composed
 
 OF_CHATS = frozenset(CHATS)
 TIME_KEYS = ("time", "timestamp", "created_at")
@@ -105,7 +106,7 @@ class Shaper:
         for i, turn in enumerate(turns):
             where = f"{key}[{i}]"
             text, speaker, rest = _taken_apart(turn, where, chat=chat)
-            name = (speaker or "").strip().casefold()
+            name = composed((speaker or "").strip()).casefold()
             if reason := self._why_not(name, text, chat):
                 self.tally.drop(reason)
                 continue

@@ -16,7 +16,7 @@ from dialtools.corpora.native.empathetic import COMMA, is_row, with_commas
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.quotes import DATED
 from dialtools.corpora.replies import ID, REPLY
-from dialtools.corpora.times import OF_TEXT, BadTime, rank, seconds
+from dialtools.corpora.times import OF_TEXT, OF_TIME, BadTime, Rank, by_moment, rank, seconds
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.chunks import ROWS, Chunk, read_chunks, records
@@ -289,22 +289,24 @@ def _in_order(
     """
     if logs.order_column is None:
         return [row.turn for row in rows]
-    ranked = []
+    ranks: list[Rank] = []
+    turns: list[dict[str, Any]] = []
     for row in rows:
         value = row.turn.get("time")
         try:
             if logs.session_gap:  # pauses are measured, so nothing but a time will do
-                key = (0, seconds(value, logs.time_format), "")
+                ranks.append((OF_TIME, seconds(value, logs.time_format), ""))
             else:
-                key = rank(value, logs.time_format)
+                ranks.append(rank(value, logs.time_format))
         except BadTime as error:
             message = f"{logs.order_column}: {error}"
             policy.reject(Where(name, row.line), message, row.turn, error.hint)
         else:
-            ranked.append((key, row.turn))
-    texts = [text for (kind, _, text), _ in ranked if kind == OF_TEXT]
-    if len(texts) < len(ranked):
+            turns.append(row.turn)
+    texts = [text for kind, _, text in ranks if kind == OF_TEXT]
+    if len(texts) < len(ranks):
         tally.facts[LAST] += len(texts)
     elif len(texts) > 1:
         tally.facts[UNREAD] += sum(DATED.search(text) is not None for text in texts)
-    return [turn for _, turn in sorted(ranked, key=lambda pair: pair[0])]
+    places = by_moment(ranks)
+    return [turns[i] for i in sorted(range(len(turns)), key=places.__getitem__)]

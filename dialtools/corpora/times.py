@@ -26,12 +26,16 @@ DURATION = re.compile(r"PT([+-]?\d+(?:\.\d+)?)S", re.ASCII)
 CLOCK = re.compile(r"\s*(?:(\d{1,4}):)?(\d{1,4}):(\d{2}(?:[.,]\d+)?)\s*", re.ASCII)
 """h:mm:ss or m:ss; of h:mm alone the order is the same."""
 ZONE = re.compile(r"(?<!\s)\s*+(?:(Z|UTC|GMT)|([+-]\d{2}(?::?\d{2})?))$", re.IGNORECASE)
-OF_TEXT = 2
-"""The kind of a rank by text alone, after numbers and times."""
+OF_NUMBER, OF_TIME, OF_TEXT = range(3)
+"""The kinds of a rank: by text alone they stand after numbers and times."""
+RECENT = (5e8, 5e9)
+"""Seconds since 1970 that a clock may have shown: 1985 to 2128."""
 PER_SECOND = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 """From where on a number is in ns, us, ms: as seconds it would be after the year 5000."""
 
 EPOCH = datetime(1970, 1, 1)
+Rank = tuple[int, float, str]
+"""What a value is sorted by: its kind, then its number or seconds, then its text."""
 
 
 class BadTime(ValueError):
@@ -71,7 +75,7 @@ def seconds(value: Any, style: str | None = None) -> float:
     return _scaled(count)
 
 
-def rank(value: Any, style: str | None = None) -> tuple[int, float, str]:
+def rank(value: Any, style: str | None = None) -> Rank:
     """Return a key to sort by: numbers by value, then times, then anything else as text.
 
     Raises:
@@ -83,14 +87,36 @@ def rank(value: Any, style: str | None = None) -> tuple[int, float, str]:
         value, style = str(value), None
     count = None if style and "%" in style else _count(value)
     if count is not None:
-        return (0, count, "")
+        return (OF_NUMBER, count, "")
     try:
         plain = isinstance(value, str) and style is None
-        return (1, _text(value.strip(), None) if plain else seconds(value, style), "")
+        return (OF_TIME, _text(value.strip(), None) if plain else seconds(value, style), "")
     except BadTime as error:
         if isinstance(error, Ambiguous) or (style and value not in (None, "")):
             raise
         return (OF_TEXT, 0.0, "" if value is None else str(value))
+
+
+def by_moment(ranks: list[Rank]) -> list[Rank]:
+    """Return the ranks of a dialogue that tells its times in several ways, by seconds since 1970.
+
+    Beside times a number is one, too; of numbers alone, those of which some are in seconds and
+    others in ms, us or ns. Other ranks are returned as they are.
+    """
+    numbers = [number for kind, number, _ in ranks if kind == OF_NUMBER]
+    scaled = [_scaled(number) for number in numbers]
+    if not numbers:
+        return ranks
+    timed = any(kind == OF_TIME for kind, _, _ in ranks)
+    recent = RECENT[0] <= min(scaled) and max(scaled) <= RECENT[1]
+    # of one unit, recent ones differ by a factor of ten at most, and units by a thousand
+    if not timed and not (recent and max(numbers) > 10 * min(numbers)):
+        return ranks
+    moments = iter(scaled)
+    return [
+        (OF_TIME, next(moments), "") if kind == OF_NUMBER else (kind, value, text)
+        for kind, value, text in ranks
+    ]
 
 
 def _count(value: Any) -> float | None:

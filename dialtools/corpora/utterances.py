@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from dialtools.corpora.fields import BadRecord, json_kind
 from dialtools.shown import listed
+from dialtools.streams.tally import counted
+from dialtools.values import composed
 
 ANNOTATED = ("annot_utt", "answer_annotation")
 NAMES = {
@@ -48,7 +50,7 @@ def utterance(record: Mapping[str, Any]) -> Utterance:
     """
     key = next((name for name in NAMES["text"] if name in record), None)
     if key is None:
-        raise BadRecord('no "text"')
+        raise BadRecord(f'no "text"; there are {listed(record) or "no fields"}')
     annotated = next((name for name in ANNOTATED if name in record), None)
     text = record[annotated or key]
     if not isinstance(text, str):
@@ -93,12 +95,13 @@ def _span(slot: Any, text: str, where: str) -> Span:
     start, end = _offset(start), _offset(end)
     if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(text):
         raise BadRecord(
-            f"{where}: {start!r} to {end!r} is no part of a text of {len(text)} characters"
+            f"{where}: {start!r} to {end!r} is no part of a text of "
+            f"{counted(len(text), 'character')}"
         )
     if not isinstance(label, str) or not label.strip() or set(label) & set("{}"):
         raise BadRecord(f"{where}.label: expected a name without braces, got {label!r}")
     value = text[start:end]
-    return Span(end - len(value.lstrip()), start + len(value.rstrip()), label.strip())
+    return Span(end - len(value.lstrip()), start + len(value.rstrip()), composed(label.strip()))
 
 
 def _offset(value: Any) -> Any:

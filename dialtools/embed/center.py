@@ -19,6 +19,7 @@ from dialtools.encoder.loading import load_encoder
 from dialtools.errors import DataError
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import Inputs
+from dialtools.streams.tally import counted
 
 
 def mean_vector(
@@ -42,7 +43,9 @@ def mean_vector(
         raise DataError("no texts to take the mean of")
     center_D = total_D / texts
     if np.linalg.norm(center_D) > 1 - EQUAL:
-        raise DataError(f"{texts:,} vectors, all equal: nothing is left without their mean")
+        raise DataError(
+            f"{counted(texts, 'vector')}, all equal: nothing is left without their mean"
+        )
     return center_D.astype(np.float32), texts
 
 

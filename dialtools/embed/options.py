@@ -120,7 +120,7 @@ class EmbedOptions(
         "to --fit-on; to-response moves contexts (the only field, or the first of two) to where "
         "their responses lie; FILE is one written by --save-transform",
     )
-    whiten: bool = _transform(False, help="short for --transform whiten")
+    whiten: bool | None = _transform(None, help="short for --transform whiten")
     fit_on: str | None = _transform(
         None,
         metavar="FILE",

@@ -23,6 +23,7 @@ import numpy as np
 from dialtools.embed.transforms import Affine, Moments
 from dialtools.errors import DataError
 from dialtools.metrics.space import unit
+from dialtools.streams.tally import counted
 
 RIDGE = 5.0
 """Pairs that each direction is given besides the N (in mean square lengths of a vector).
@@ -103,7 +104,7 @@ class Sides:
         between = self.products - n * np.outer(contexts.mean, self.responses.mean)
         own, other = _ridged(contexts), _ridged(self.responses)
         if np.linalg.norm(between) <= UNRELATED * np.sqrt(np.trace(own) * np.trace(other)):
-            raise DataError(f"{n} pairs, whose contexts tell nothing of their responses")
+            raise DataError(f"{counted(n, 'pair')}, whose contexts tell nothing of their responses")
         matrix = np.linalg.solve(other, np.linalg.solve(own, between).T).T
         spread = contexts.scatter()
         return matrix * np.sqrt(np.trace(spread) / np.trace(matrix.T @ spread @ matrix))

@@ -18,6 +18,7 @@ from dialtools.embed.options import KINDS, TO_RESPONSE
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.atomic import atomic_file
 from dialtools.streams.making import options_of
+from dialtools.streams.tally import counted
 
 SCHEMA = "dialtools.transform/1"
 SMALLEST = 1e-6
@@ -137,7 +138,7 @@ def fit(kind: str, parts: Iterable[np.ndarray], *, dimensions: int | None, seed:
     if not moments.n:
         raise DataError("no vectors to fit to")
     if moments.spectrum()[0][0] <= ROUNDING * np.trace(moments.products) / moments.n:
-        raise DataError(f"{moments.n} vectors, all equal: nothing to fit {kind} to")
+        raise DataError(f"{counted(moments.n, 'vector')}, all equal: nothing to fit {kind} to")
     if kind == "flow":
         if len(moments.mean) < 2:
             raise DataError("vectors of one dimension: a flow couples two or more")

@@ -192,7 +192,7 @@ class Encoder(nn.Module):
         stack = layer_stack(self.backbone)
         if stack is None or layers >= depth:
             raise ConfigError(
-                f"--freeze {layers}: the encoder has {depth} layers",
+                f"--freeze {layers}: the encoder has {counted(depth, 'layer')}",
                 hint=f"at most {depth - 1} can be frozen; 0 freezes nothing",
             )
         for name, parameter in self.backbone.named_parameters():

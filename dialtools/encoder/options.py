@@ -25,7 +25,8 @@ class DeviceOptions:
     precision: str = _engine(
         "auto",
         choices=PRECISIONS,
-        help="number type to compute in; auto: bfloat16 on CUDA, float32 elsewhere",
+        help="number type a transformer computes in, a static encoder has float32; auto: bfloat16 "
+        "on CUDA, float32 elsewhere",
     )
     threads: int = _engine(
         0, parse=at_least(0), help="number of CPU threads", shown="the cores there are", how=True

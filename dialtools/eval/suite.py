@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 from dialtools.errors import ConfigError, nearest, proposed
 from dialtools.eval.tasks.catalog import TASKS
 from dialtools.shown import quoted
+from dialtools.streams.tally import counted
 from dialtools.toml import read_toml
 
 SHIPPED = Path(__file__).parent / "suites"
@@ -221,7 +222,7 @@ def _check(dataset: Dataset, suite: str) -> None:
     for model, numbers in dataset.published.items():
         if len(numbers) != len(dataset.rows()):
             raise ConfigError(
-                f"{dataset.name}: {model} has {len(numbers)} numbers, "
+                f"{dataset.name}: {model} has {counted(len(numbers), 'number')}, "
                 f"settings x metrics are {len(dataset.rows())}",
                 where=suite,
             )

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from dialtools.corpora.by_turn import Row, turns
 from dialtools.corpora.dialogues import HISTORY, key_of_turns
-from dialtools.corpora.fields import texts
+from dialtools.corpora.fields import as_text, texts
 from dialtools.corpora.turns import Record, Turns, column_of_turns, field_of
 from dialtools.errors import ConfigError, DataError
 from dialtools.finetune.options import FinetuneOptions, other_default, training
@@ -167,7 +167,7 @@ class Act(Task[ActProtocol]):
 
     def _acts(self, record: Record) -> set[str]:
         where, fields = record
-        return set(field_of(where, fields, self.options.label, texts))
+        return set(map(as_text, field_of(where, fields, self.options.label, texts)))
 
     def setting(self, shots: int) -> str:
         return f"{self.options.target} {super().setting(shots)}"

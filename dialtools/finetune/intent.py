@@ -33,7 +33,7 @@ from dialtools.options import option, restated
 from dialtools.streams.options import column
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import counted
-from dialtools.values import share_below_one
+from dialtools.values import composed, share_below_one
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +50,11 @@ class IntentProtocol(FinetuneOptions):
     text: str = column("text", help="field of the texts")
     label: str = column("label", help="field of the labels")
     without: str | None = option(
-        None, metavar="LABEL", group="Input", help="leave out rows with this label, e.g. oos"
+        None,
+        metavar="LABEL",
+        parse=composed,
+        group="Input",
+        help="leave out rows with this label, e.g. oos",
     )
     split: str = restated(FinetuneOptions, "split", not_with=OWN_TEST)
     train_split: str = restated(FinetuneOptions, "train_split", not_with=OWN_TEST)

@@ -41,8 +41,8 @@ def plan(task: Task[Any], options: Any, caution: Callable[[str], None]) -> dict[
     if forecast.hopeless(tuner.device):
         caution(f"{duration(forecast.seconds)} of a CPU at most; {INSTEAD}")
     models = counted(len(options.model), "model")
-    shots = " and ".join(map(str, options.shots))
-    runs = f"{Runs.count(options):,}: {models}, {shots} shots, {options.runs:,} of each"
+    shots = f"{' and '.join(map(str, options.shots))} shot{'s' * (options.shots != (1,))}"
+    runs = f"{Runs.count(options):,}: {models}, {shots}, {options.runs:,} of each"
     return {
         "rows": f"{len(task.train.truth):,} to learn from, {task.tested:,} to be tested on",
         "runs": runs,

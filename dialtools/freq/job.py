@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from dialtools.advance import Advance, silent
-from dialtools.corpora.logs import FIRST_TEXTS, probe
+from dialtools.corpora.logs import FIRST_TEXTS, markup_line, probe
 from dialtools.corpora.read import record_chunks
 from dialtools.errors import ConfigError
 from dialtools.freq import render
@@ -21,7 +21,7 @@ from dialtools.freq.count import Counting
 from dialtools.freq.fields import TEXT
 from dialtools.freq.imbalance import Spectrum
 from dialtools.freq.options import FreqOptions
-from dialtools.freq.texts import Extractor, Texts, count_empty
+from dialtools.freq.texts import UNMERGED, Extractor, Texts, count_empty
 from dialtools.freq.weights import Weighting
 from dialtools.streams.ahead import ahead
 from dialtools.streams.bytesio import display_name
@@ -175,6 +175,15 @@ class Freq:
                 self.tally.keep(len(part.weights))
                 if len(part.weights):
                     yield part
+
+    def notes(self) -> Iterator[str]:
+        """Yield what the texts look like that they were not taken for."""
+        if told := markup_line(self.tally):
+            yield told
+        unmerged = self.tally.facts[UNMERGED]
+        if unmerged and not self.options.counts:
+            records = counted(unmerged, "frequency record")
+            yield f"counted once as a text: {records}; --merge adds up what they counted"
 
     def closing_line(self) -> str:
         """Return what was counted, or weighed."""

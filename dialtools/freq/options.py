@@ -42,9 +42,7 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         "turn); record: count every record",
         not_with="merge counts",
     )
-    top: int | None = option(
-        None, metavar="N", parse=at_least(1), help="only the N most frequent texts"
-    )
+    top: int | None = option(None, parse=at_least(1), help="only the N most frequent texts")
     rank: bool = option(
         True,
         help="sort by frequency and number the ranks; --no-rank: any order, faster, for shards "
@@ -108,7 +106,6 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
     )
     smooth: float = option(
         0.0,
-        metavar="X",
         parse=not_negative,
         group="Weights",
         help="add X to every frequency before weighing",
@@ -125,7 +122,6 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
     jobs: int | None = run_option(
         None,
         short="-j",
-        metavar="N",
         parse=at_least(1),
         shown="all cores",
         help="threads that count, as far as --memory has room; the output does not depend on it",

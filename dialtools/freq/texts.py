@@ -30,6 +30,9 @@ from dialtools.streams.sound import is_utf8, one_text
 from dialtools.streams.tally import Tally
 
 NO_FREQUENCY = "expected frequency records, as dial-freq writes them"
+OF_FREQUENCY = frozenset((TEXT, COUNT, "share", "weight"))
+"""The fields that frequency records have, and no others do."""
+UNMERGED = "frequency records taken for texts"
 
 
 @dataclass
@@ -76,7 +79,7 @@ class Extractor:
             of an utterance.
         merge: the records are frequency records.
         tell_places: tell which turn a response is.
-        tally: gets the messages of chats that are no turns.
+        tally: gets the messages of chats that are no turns, and `UNMERGED`.
         keep: keep what is to be re-emitted; a record must then hold one text.
     """
 
@@ -136,6 +139,8 @@ class Extractor:
         counts = integers(batch, COUNT) if self.merge else None
         if column is None or (self.merge and not _are_counts(counts)):
             return None
+        if not self.merge and wanted == TEXT and names >= OF_FREQUENCY:
+            self.tally.facts[UNMERGED] += len(column)
         payload = batch if self.keep else None
         texts = Texts(source, chunk.name, column, counts, payload=payload)
         if self.tell_places and wanted == RESPONSE and "turn" in names:
@@ -178,6 +183,8 @@ class Extractor:
             texts += own
             if self.merge:
                 counts.append(count)
+            elif self.field in (None, TEXT) and record.keys() >= OF_FREQUENCY:
+                self.tally.facts[UNMERGED] += 1
             if self.tell_places:  # what is no pair has turns of its own
                 of_pairs = of_pairs or place is not None
                 places += [place or Place(None, self.places.next()) for _ in own]

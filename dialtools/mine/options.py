@@ -32,14 +32,13 @@ class MineOptions(InputOptions, OutputOptions, RunOptions):
         help="vectors of contexts and responses, or of single texts, with their texts beside them",
     )
     num_negatives: int = option(
-        3, metavar="N", parse=at_least(1), help="number of negatives per pair, if there are as many"
+        3, parse=at_least(1), help="number of negatives per pair, if there are as many"
     )
     range_min: int = option(
-        0, metavar="N", parse=at_least(0), help="skip the N nearest of the allowed responses"
+        0, parse=at_least(0), help="skip the N nearest of the allowed responses"
     )
     range_max: int | None = option(
         None,
-        metavar="N",
         parse=at_least(1),
         help="take none beyond the N nearest of the allowed responses",
         shown="--range-min + 10 x --num-negatives",
@@ -57,13 +56,13 @@ class MineOptions(InputOptions, OutputOptions, RunOptions):
         "none: it may score more than p",
     )
     absolute_margin: float | None = option(
-        None, metavar="X", parse=number, help="a negative scores at most p - X", shown="none"
+        None, parse=number, help="a negative scores at most p - X", shown="none"
     )
     max_score: float | None = option(
-        None, metavar="X", parse=number, help="a negative scores at most X", shown="none"
+        None, parse=number, help="a negative scores at most X", shown="none"
     )
     min_score: float | None = option(
-        None, metavar="X", parse=number, help="a negative scores at least X", shown="none"
+        None, parse=number, help="a negative scores at least X", shown="none"
     )
 
     def __post_init__(self) -> None:

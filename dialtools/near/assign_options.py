@@ -8,7 +8,7 @@ from pathlib import Path
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option, restated
 from dialtools.streams.options import InputOptions, OutputOptions, VectorsOptions
-from dialtools.values import at_least, cosine, fraction, name_list
+from dialtools.values import at_least, composed, cosine, fraction, name_list
 
 RECALL = 0.95
 
@@ -26,7 +26,6 @@ class AssignOptions(OutputOptions, RunOptions):
     )
     nearest: int | None = option(
         None,
-        metavar="N",
         parse=at_least(1),
         group="Classes",
         help="score a class by its N nearest examples (mean cosine)",
@@ -45,6 +44,7 @@ class AssignOptions(OutputOptions, RunOptions):
     none: str = option(
         "none",
         metavar="NAME",
+        parse=composed,
         group="Classes",
         help="class of rows that are near no class; examples with this label are left out, "
         "validation rows with it belong to no class",
@@ -86,7 +86,6 @@ class AssignOptions(OutputOptions, RunOptions):
     )
     min_cosine: float | None = option(
         None,
-        metavar="X",
         parse=cosine,
         group="Thresholds",
         help="one threshold for all classes; with --validation, a lower limit for each",
@@ -110,7 +109,7 @@ class AssignOptions(OutputOptions, RunOptions):
     vectors: str | None = restated(VectorsOptions, "vectors")
     limit: int | None = restated(InputOptions, "limit", help="use only the first N rows")
     runners_up: int = option(
-        2, metavar="N", parse=at_least(0), group="Output", help="number of next classes to write"
+        2, parse=at_least(0), group="Output", help="number of next classes to write"
     )
     keep: tuple[str, ...] = option(
         ("all",),

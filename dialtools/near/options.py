@@ -22,7 +22,6 @@ class NeighborOptions(OutputOptions, RunOptions):
     k: int = option(
         10,
         short="-k",
-        metavar="N",
         parse=at_least(1, most=10_000),
         help="number of nearest rows per row, if there are as many",
         not_with="groups",
@@ -43,7 +42,6 @@ class NeighborOptions(OutputOptions, RunOptions):
     )
     min_cosine: float | None = option(
         None,
-        metavar="X",
         parse=cosine,
         help="lowest cosine of a row that counts as near",
         shown="none",

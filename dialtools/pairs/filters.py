@@ -89,7 +89,8 @@ def _long_enough(turns: FlatTurns, options: PairOptions) -> Mask:
 
 def _said_by(speaker: str, turns: FlatTurns) -> Mask:
     """Keep the responses of one speaker."""
-    theirs = np.asarray(pc.equal(turns.speakers, speaker).fill_null(False))
+    named = turns.speakers if speaker.isascii() else pc.utf8_normalize(turns.speakers, "NFC")
+    theirs = np.asarray(pc.equal(named, speaker).fill_null(False))
     return lambda pairs: theirs[pairs.response]
 
 

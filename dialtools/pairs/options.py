@@ -10,7 +10,7 @@ from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, option, restated, run_option
 from dialtools.pairs.reader import READERS
 from dialtools.streams.options import OF_ALL_PARTS, EngineOptions, OutputOptions
-from dialtools.values import at_least, fraction, split_shares, two_names, window_sizes
+from dialtools.values import at_least, composed, fraction, split_shares, two_names, window_sizes
 from dialtools.words import WORDS_BY
 
 
@@ -68,7 +68,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     )
     min_words: int = option(
         0,
-        metavar="N",
         parse=at_least(0),
         help="keep pairs whose turns all have N words or more (the papers' > 3 is 4)",
         not_with=("kind", RECORDS),
@@ -133,7 +132,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     )
     min_turns: int = option(
         0,
-        metavar="N",
         parse=at_least(0),
         group=MORE,
         help="leave out dialogues with fewer turns (after joining)",
@@ -141,7 +139,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     )
     first: int | None = option(
         None,
-        metavar="N",
         parse=at_least(1),
         group=MORE,
         help="write the first N turns of a dialogue only, counted after --drop-speaker; 1 is "
@@ -150,7 +147,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     )
     per_answer: int = option(
         20,
-        metavar="N",
         parse=at_least(1),
         group=MORE,
         help="at most N pairs from one answer, for --kind same-answer",
@@ -158,7 +154,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     )
     per_text: int = option(
         4,
-        metavar="N",
         parse=at_least(1),
         group=MORE,
         help="pairs that begin with a text, for --kind same-label; each text ends as many",
@@ -166,7 +161,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     )
     follow: int = option(
         0,
-        metavar="N",
         parse=at_least(0),
         group=MORE,
         help="add up to N turns after the response, as `follow`",
@@ -188,6 +182,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     speaker: str | None = option(
         None,
         metavar="NAME",
+        parse=composed,
         group=MORE,
         help="only responses of this speaker (the name after --speaker-map); --drop-speaker "
         "leaves the others out of records",
@@ -211,8 +206,9 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     summary: bool = option(
         False,
         group=MORE,
-        help="instead, count for each input: dialogues, turns, neighbouring turns of one "
-        "speaker, pairs made, kept and dropped",
+        help="instead, count for each input by itself, and add up for all: dialogues (one that "
+        "goes on in the next input in both), turns, neighbouring turns of one speaker, pairs "
+        "made, kept and dropped",
         not_with=("kind", (*RECORDS, "same-answer", "same-label")),
     )
     json: bool = option(
@@ -226,7 +222,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     jobs: int = run_option(
         1,
         short="-j",
-        metavar="N",
         parse=at_least(1),
         help="number of processes; the output is the same for any",
     )

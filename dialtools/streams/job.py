@@ -16,6 +16,8 @@ from dialtools.streams.digests import stdin_is
 from dialtools.streams.provenance import Inputs, plain_settings, provenance
 
 Description = dict[str, Any]
+OF_MODEL = ("start", "weights")
+"""Facts that tell the content of --model: it is the same one wherever it lies."""
 MOST_TOLD = 200
 """Characters of a list that are told, however many it has."""
 
@@ -127,9 +129,9 @@ class Changes(NamedTuple):
 def changes(before: Description, now: Description, *, free: Collection[str] = ()) -> Changes:
     """Return what differs; `free` are keys of options and facts that may.
 
-    A file that an option names is compared by content, as an input is, not by name. Stdin, where
-    the content it had is known, is read and compared. What tells no job, being damaged or a
-    stranger's, differs from every job.
+    A file that an option names is compared by content, as an input is, not by name; so is --model
+    where a fact tells its content. Stdin, where the content it had is known, is read and compared.
+    What tells no job, being damaged or a stranger's, differs from every job.
     """
     try:
         return _changes(before, now, free)
@@ -141,7 +143,10 @@ def _changes(before: Description, now: Description, free: Collection[str]) -> Ch
     files: dict[str, Any] = before.get("files") or {}
     files_now: dict[str, Any] = now["files"]
     shared = [key for key in files_now if key in files]  # others show in the options
-    elsewhere = {*free, *shared}
+    by_content = (
+        {"model"} if any(fact in before and fact in now for fact in OF_MODEL) else set[str]()
+    )
+    elsewhere = {*free, *shared, *by_content}
     then: dict[str, Any] = before.get("options") or {}
     today: dict[str, Any] = now["options"]
     settings = [

@@ -62,7 +62,6 @@ class InputOptions:
     limit: int | None = input_option(
         None,
         short="-n",
-        metavar="N",
         parse=at_least(0),
         help="write only the first N records",
     )
@@ -204,14 +203,12 @@ class EngineOptions(ShardOptions):
     )
     parts: int | None = _on_ray(
         None,
-        metavar="N",
         parse=at_least(1),
         help="number of parts that --engine ray cuts the work into",
         shown=str(PARTS),
     )
     workers: int | None = _on_ray(
         None,
-        metavar="N",
         parse=at_least(1),
         help="at most N actors; each does one part at a time",
         shown="what the cluster has room for",

@@ -33,7 +33,7 @@ def embeds_sentences(model: str) -> bool:
     """
     if not model or is_table(model):
         return False
-    from dialtools.encoder.folder import model_folder  # a name in the hub's cache has one, too
+    from dialtools.encoder.folder import model_folder
     from dialtools.encoder.sidefile import SideFile
 
     try:
@@ -45,8 +45,11 @@ def embeds_sentences(model: str) -> bool:
 
 
 def is_table(model: str) -> bool:
-    """Tell whether a model is a static encoder, or a file of word vectors."""
+    """Tell whether a model is a static encoder, or a file of word vectors; what is none is not."""
+    from dialtools.encoder.folder import model_folder  # a name in the hub's cache has one, too
     from dialtools.encoder.stated import is_static
 
-    path = Path(model)
-    return path.is_file() or (path.is_dir() and is_static(path))
+    try:
+        return Path(model).is_file() or is_static(model_folder(model))
+    except ModelError:  # told where it is loaded
+        return False

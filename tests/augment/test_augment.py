@@ -261,6 +261,25 @@ def talk(*turns: tuple[str, dict[str, str]]) -> dict:
     return {"id": "d", "turns": [turn(*t) for t in turns]}
 
 
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        ({"text": "in rome", "spans": [{"start": 3, "end": 7, "label": "x"}]}, '"spans": rename'),
+        ({"turns": [{"text": "in rome", "entities": [{"start": 3}]}]}, '"entities": rename it to'),
+        ({"text": "in rome", "tokens": ["in", "rome"], "tags": ["O", "B-x"]}, '"tags": --from iob'),
+        ({"text": "in rome", "spans": [], "entities": ["x"], "tags": ["urgent"]}, ""),
+    ],
+)
+def test_values_that_others_have_marked_are_told_with_what_makes_them_slots(run, record, says):
+    bare, slotted = {"text": "hi"}, flight("rome")
+    told = run(data=[bare, record]).stderr.decode()
+    assert (f"no record has slots, but some have {says}" in told) == bool(says)
+    assert "no record has slots" not in run(data=[record, slotted]).stderr.decode()
+    without = {name: value for name, value in record.items() if name != "text"}
+    if "tokens" in record:
+        assert says in run(data=[without], code=1).stderr.decode()
+
+
 def test_a_value_is_replaced_in_all_turns_of_a_dialogue(run):
     one = talk(("from rome to oslo", {"rome": "city", "oslo": "city"}), ("Rome to Oslo, fine", {}))
     two = talk(("bonn", {"bonn": "city"}), ("lima", {"lima": "city"}))

@@ -485,6 +485,59 @@ FRESHDESK: Files = {
         }
     ]
 }
+
+
+def said_at(number: int, who: str, **facts: Any) -> dict[str, Any]:
+    """Return an item of a chat's transcript as Amazon Connect keeps it."""
+    time = f"2024-01-01T10:00:0{number}.000Z"
+    usual = {"Type": "MESSAGE", "ContentType": "text/plain"}
+    return {"AbsoluteTime": time, "Id": f"m-{number}", "ParticipantId": who, **usual, **facts}
+
+
+AMAZON_CONNECT: Files = {
+    "contacts.json": [
+        {
+            "Version": "2019-08-26",
+            "InstanceId": "i",
+            "ContactId": "c-1",
+            "Participants": [{"ParticipantId": "a"}, {"ParticipantId": "b"}],
+            "Transcript": [
+                said_at(0, "a", Type="EVENT", Content=None, ContentType="application/x.joined"),
+                said_at(1, "a", ParticipantRole="CUSTOMER", Content="is it open?"),
+                said_at(2, "s", ParticipantRole="SYSTEM", Content="an agent will be with you"),
+                said_at(3, "b", ParticipantRole="AGENT", Content="*until* six")
+                | {"ContentType": "text/markdown"},
+                said_at(4, "a", ParticipantRole="CUSTOMER", Content='{"templateType": "x"}')
+                | {"ContentType": "application/vnd.amazonaws.connect.message.interactive"},
+            ],
+        },
+        {
+            "JobStatus": "COMPLETED",
+            "Channel": "CHAT",
+            "CustomerMetadata": {"ContactId": "c-2"},
+            "Participants": [
+                {"ParticipantId": "a", "ParticipantRole": "CUSTOMER"},
+                {"ParticipantId": "b", "ParticipantRole": "AGENT"},
+            ],
+            "Transcript": [said_at(1, "b", Content="hello"), said_at(2, "a", Content="thanks")],
+        },
+        {
+            "Channel": "VOICE",
+            "CustomerMetadata": {"ContactId": "c-3"},
+            "Participants": [{"ParticipantId": "AGENT"}, {"ParticipantId": "CUSTOMER"}],
+            "Transcript": [
+                {"BeginOffsetMillis": 500, "Id": "1", "ParticipantId": "AGENT", "Content": "hello"},
+                {
+                    "BeginOffsetMillis": 1500,
+                    "Id": "2",
+                    "ParticipantId": "CUSTOMER",
+                    "Content": "hi",
+                },
+            ],
+        },
+    ]
+}
+
 INTERCOM: Files = {
     "conversations.json": {
         "type": "conversation.list",

@@ -101,6 +101,14 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
         exports.INTERCOM,
         {"9": [("user", "Hi & hello,\nis it open?"), ("system", "It is."), (None, "thx")]},
     ),
+    "amazon-connect": (
+        exports.AMAZON_CONNECT,
+        {
+            "c-1": [("user", "is it open?"), ("system", "*until* six")],
+            "c-2": [("system", "hello"), ("user", "thanks")],
+            "c-3": [("system", "hello"), ("user", "hi")],
+        },
+    ),
     "rasa": (
         exports.RASA,
         {"kim": [("user", "fly to Rome"), ("system", "when?")], "kim/2": [("user", "hello again")]},
@@ -500,6 +508,7 @@ SPOILT = {
     "chatgpt": ('["thanks"]', ("user", "thanks")),
     "claude": ('"is it open?"', ("user", "is it open?")),
     "langsmith": ('"thanks"', ("user", "thanks")),
+    "amazon-connect": ('"thanks"', ("user", "thanks")),
     "rasa": ('"fly to Rome"', ("user", "fly to Rome")),
 }
 

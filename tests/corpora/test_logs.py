@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import shlex
@@ -826,6 +827,24 @@ def test_speakers_get_their_roles_and_the_others_are_counted(tmp_path: Path, scr
     assert b"nobody who answers is called 'system' (--speaker-map NAME=system" in none.stderr
     for wrong in ("agent", "a=b,A=c"):
         assert b"--speaker-map" in run(scripts, "--speaker-map", wrong, path, status=2).stderr
+
+
+@pytest.mark.parametrize("asked", ["Zo\u00e9", "Zoe\u0301"])
+def test_a_speaker_is_the_same_whether_an_accent_is_a_character_of_its_own_or_not(
+    tmp_path: Path, scripts: Path, asked: str
+):
+    one, other = "Zo\u00e9", "Zoe\u0301"
+    turns = [{"speaker": name, "text": name} for name in (one, "kim", other)]
+    path = tmp_path / "talk.jsonl"
+    path.write_text(json.dumps({"id": "1", "turns": turns}))
+    done = run(scripts, "--kind", "utterance", "--speaker-map", f"{asked.upper()}=user", path)
+    said = [orjson.loads(line) for line in done.stdout.splitlines()]
+    assert [row["speaker"] for row in said] == ["user", "kim", "user"]
+    assert [row["text"] for row in said] == [one, "kim", other]  # texts stay as they came
+    left = run(scripts, "--kind", "utterance", "--drop-speaker", asked.upper(), path)
+    assert [orjson.loads(line)["speaker"] for line in left.stdout.splitlines()] == ["kim"]
+    answers = run(scripts, "--speaker", asked, path)
+    assert [orjson.loads(line)["response"] for line in answers.stdout.splitlines()] == [other]
 
 
 TRANSCRIPT = """\

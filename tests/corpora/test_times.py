@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialtools.corpora.times import BadTime, rank, seconds
+from dialtools.corpora.times import BadTime, by_moment, rank, seconds
 from dialtools.streams.carried import Carried
 
 NEW_YEARS_EVE = datetime(2024, 12, 31, 14, 5, tzinfo=UTC).timestamp()
@@ -101,6 +101,25 @@ def test_lengths_and_times_of_day_are_in_order_to_the_last_digit():
     assert seconds("PT20.5S") == 20.5
     early, late = "31/12/2024 14:05:01.1", "31/12/2024 14:05:01.25"
     assert seconds(early, "day-first") < seconds(late, "day-first")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        ["1700000000", "2023-11-14T22:13:21Z", 1700000002000, 1700000003, ""],
+        ["1700000000", 1700000001000, 1700000002],
+        ["2023-11-14 22:13:20", "1700000001"],
+    ],
+)
+def test_times_of_one_dialogue_told_in_several_ways_are_in_the_order_of_their_moments(told):
+    ranks = by_moment([rank(value) for value in told])
+    assert ranks == sorted(ranks)
+    assert len(set(ranks)) == len(told)
+
+
+@pytest.mark.parametrize("told", [[3, 20], [99_999_999_999, 100_000_000_001], [2**60, 2**60 + 1]])
+def test_numbers_that_are_no_times_are_in_their_own_order(told):
+    assert by_moment([rank(value) for value in told]) == [rank(value) for value in told]
 
 
 def test_order_is_by_value_then_time_then_text():

@@ -182,7 +182,7 @@ def test_atis_in_lines_of_words_and_tags_ends_with_its_intent(read, put):
         ("atis-2.dev", "val"),
         ("atis.test", "test"),
     ], "atis.train is the first two again"
-    with pytest.raises(DataError, match="iob:1: 3 words but 1 tags"):
+    with pytest.raises(DataError, match="iob:1: 3 words but 1 tag"):
         read(put({"atis.test.w-intent.iob": "BOS a EOS\tO"}, "cut"))
 
 
@@ -287,7 +287,7 @@ atis train.json
 atis train.json
 {"rasa_nlu_data": {"common_examples": [
   {"text": "a", "entities": [{"start": 0, "end": 9, "entity": "x"}]}]}}
--> entities: 0 to 9 is no part of a text of 1 characters
+-> entities: 0 to 9 is no part of a text of 1 character
 
 hwu64 NLU-Data-Home-Domain-Annotated-All.csv
 scenario;intent

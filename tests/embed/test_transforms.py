@@ -20,6 +20,7 @@ from dialtools.embed.flow import FittedFlow, Flow, fit_flow
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import DataError, ModelError
 from dialtools.streams.making import making, one_space
+from dialtools.streams.tally import counted
 from dialtools.streams.vector_files import read_embeddings
 
 Embed = Callable[..., subprocess.CompletedProcess]
@@ -93,11 +94,11 @@ def test_a_file_that_tells_of_no_transform_is_none(tmp_path: Path):
 def test_equal_vectors_cannot_be_fitted_to(rows: int):
     """Of many, rounding leaves a variance that is none."""
     vectors = np.full((rows, 3), np.float32([0.1, -0.7, 1e-3]))
-    with pytest.raises(DataError, match=f"{rows} vectors, all equal"):
+    with pytest.raises(DataError, match=f"{counted(rows, 'vector')}, all equal"):
         transforms.fit("whiten", [vectors], dimensions=None, seed=0)
     with pytest.raises(DataError, match="no vectors to fit to"):
         transforms.fit("whiten", [vectors[:0]], dimensions=None, seed=0)
-    with pytest.raises(DataError, match=f"{rows} vectors, all equal"):
+    with pytest.raises(DataError, match=f"{counted(rows, 'vector')}, all equal"):
         transforms.fit("whiten", [0 * vectors], dimensions=None, seed=0)
     other = [vectors, 2 * vectors[:1]]
     assert transforms.fit("whiten", other, dimensions=None, seed=0).width == 3
@@ -371,3 +372,10 @@ def test_a_transform_of_another_model_is_refused(embed: Embed, glove: Path, tmp_
 )
 def test_what_makes_no_sense_is_said(flags: tuple, code: int, says: str, embed: Embed):
     assert says in embed(*flags, code=code).stderr
+
+
+def test_a_flag_takes_back_the_whitening_of_a_configuration(call, tmp_path: Path):
+    (tmp_path / "run.toml").write_text("whiten = true\n")
+    ask = ("dial-embed --config run.toml", "--model", "m", "--print-config", "-o", "x.parquet")
+    assert b'transform = "whiten"' in call(*ask).stdout
+    assert b'transform = "top"' in call(*ask, "--no-whiten", "--transform", "top").stdout

@@ -466,6 +466,8 @@ def test_frozen_are_the_embeddings_and_the_first_layers(small):
         with pytest.raises(ConfigError, match="the encoder has 3 layers") as error:
             encoder.freeze(layers)
         assert "at most 2" in str(error.value.hint)
+    with pytest.raises(ConfigError, match=r"the encoder has 1 layer$"):
+        fresh_encoder(small.tokenizer, hidden=64, layers=1).freeze(1)
 
 
 def test_vectors_are_pooled_in_float32_whatever_the_layers_compute_in(small):

@@ -112,6 +112,11 @@ def test_a_label_is_a_name():
         labelled_rows(part(2, label=["a", ["b"]]), "label")
 
 
+def test_a_label_is_the_same_whether_its_accent_is_a_character_of_its_own_or_not():
+    rows = part(3, label=["e\u0301", "\u00e9", "b"])
+    assert labelled_rows(rows, "label").labels == ["\u00e9", "\u00e9", "b"]
+
+
 def test_texts_are_compared_where_every_row_of_both_files_has_some():
     def told(train: list[Any], test: list[Any]) -> bool:
         rows = [part(2, text=texts) for texts in (train, test)]

@@ -182,6 +182,17 @@ def test_shards_merge_to_what_one_run_gives(freq, tmp_path):
     assert b"--top needs the rank" in freq("--no-rank", "--top", 2, code=2).stderr
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "arrow"])
+def test_counts_that_are_taken_for_texts_are_told_with_what_adds_them_up(freq, tmp_path, kind):
+    said = b"counted once as a text: 3 frequency records; --merge adds up what they counted"
+    texts = [{"text": text, "count": 5, "weight": 1} for text in "abc"]
+    freq("-q", "-o", f"counts.{kind}", data=jsonl(texts))
+    assert said in freq(f"counts.{kind}").stderr
+    assert said not in freq("--merge", f"counts.{kind}").stderr
+    assert said not in freq("--annotate", "--counts", f"counts.{kind}", f"counts.{kind}").stderr
+    assert said not in freq(data=jsonl(texts)).stderr  # they lack a share: anybody's texts
+
+
 def test_summary_tells_each_input_and_all_of_them(freq, tmp_path):
     parts = {"one": talks(20), "two": talks(35, first=11)}
     for name, part in parts.items():

@@ -43,6 +43,16 @@ def test_options_and_facts_that_differ_are_told_each_and_free_ones_are_not():
     assert told(job(old=1), job()) == ([], []), "what is told no more decides nothing"
 
 
+def test_a_model_is_the_same_one_wherever_it_lies():
+    here, there = {"options": {"model": "a"}}, {"options": {"model": "/mnt/a"}}
+    for fact in ("start", "weights"):  # of dial-train, and of dial-embed
+        assert told(job(**here, **{fact: "f00"}), job(**there, **{fact: "f00"})) == ([], [])
+        other = told(job(**here, **{fact: "f00"}), job(**here, **{fact: "ba5"}))
+        assert other == ([f"{fact} was f00, is ba5"], [])
+    unknown = ["--model was a, is /mnt/a", "start was not given, is f00"]
+    assert told(job(**here), job(**there, start="f00")) == (unknown, [])
+
+
 def test_of_a_long_list_the_first_few_are_told():
     steps = [f"step {step} " + 100 * "f" for step in range(50)]
     [line], _ = told(job(steps=steps), job(steps=steps[1:]))

@@ -135,6 +135,16 @@ def test_a_rate_of_a_head_is_told_where_there_is_none(train: Train, pairs: Path,
     assert told not in train("--head", "mlp", "--head-lr-multiplier", "3", *run).stderr
 
 
+def test_a_batch_of_more_pairs_than_there_are_is_told(train: Train, tmp_path: Path):
+    path = tmp_path / "p.jsonl"
+    pairs = ({"context": [f"hello {i}"], "response": f"fine {i}"} for i in range(12))
+    path.write_bytes(b"\n".join(map(orjson.dumps, pairs)))
+    run = ("--max-steps", "1", "--overwrite", "-o", tmp_path / "m", path)
+    told = b"--batch-size 16: a step has all 12 that there are\n"
+    assert told in train("--batch-size", "16", *run).stderr
+    assert b"a step has all" not in train("--batch-size", "12", *run).stderr
+
+
 def test_a_static_encoder_has_no_pooling_but_its_mean(train: Train, pairs: Path, tmp_path: Path):
     static = ("--encoder", "static", "--max-steps", "1", "-o", tmp_path / "m")
     done = train(*static, "--pooling", "cls", pairs, code=2, small=False)

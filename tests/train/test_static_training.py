@@ -122,6 +122,19 @@ def test_a_static_encoder_is_trained_on_and_its_kind_needs_no_flag(trained, trai
     assert 'encoder = "static"' in (again / "dialtools.toml").read_text()
 
 
+def test_a_static_encoder_in_the_cache_of_the_hub_is_known_by_its_name(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    cached = tmp_path / "models--some--table"
+    (cached / "refs").mkdir(parents=True)
+    (cached / "refs" / "main").write_text("0" * 40)
+    shutil.copytree(trained, cached / "snapshots" / ("0" * 40))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    for start in (str(trained), "some/table"):
+        assert encoder_kind({"model": start}, contextual=False) == "static"
+    assert encoder_kind({"model": "some/other"}, contextual=False) == "transformer"
+
+
 def test_a_transformer_gives_its_tokens_to_a_static_encoder(train, pairs, tmp_path):
     train("--max-steps", "1", "-o", tmp_path / "bert", pairs)
     flags = ("--encoder", "static", "--hidden", "64", "--max-steps", "0")

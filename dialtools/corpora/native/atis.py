@@ -20,6 +20,7 @@ from typing import Any
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.iob import spans_of
 from dialtools.corpora.native.raw import Raw, Unexpected, field, numbered, one_file, slot, utterance
+from dialtools.streams.tally import counted
 
 JSON, TAGGED = ("train.json", "test.json", "atis*.json"), "*.w-intent.iob"
 WHOLE, PARTS = "atis.train.w-intent.iob", ("atis-2.train.w-intent.iob", "atis-2.dev.w-intent.iob")
@@ -62,7 +63,9 @@ def record(raw: Raw) -> dict[str, Any]:
 def _tagged(raw: Raw) -> dict[str, Any]:
     words, _, tags = (part.split() for part in raw.value.partition("\t"))
     if len(words) != len(tags) or len(words) < 3:
-        raise Unexpected(f"{len(words)} words but {len(tags)} tags, expected as many")
+        raise Unexpected(
+            f"{counted(len(words), 'word')} but {counted(len(tags), 'tag')}, expected as many"
+        )
     # BOS and EOS stand around the words; the tag of EOS is the intent
     inner, intent = words[1:-1], tags[-1]
     return utterance(raw, " ".join(inner), intent, slots=spans_of(inner, tags[1:-1]))
@@ -78,6 +81,6 @@ def _slot(text: str, entity: Any) -> dict[str, Any]:
             end = start + len(value)
     if not 0 <= start < end <= len(text):
         raise Unexpected(
-            f"entities: {start} to {end} is no part of a text of {len(text)} characters"
+            f"entities: {start} to {end} is no part of a text of {counted(len(text), 'character')}"
         )
     return slot(start, end, field(entity, "entity", str))

@@ -13,6 +13,7 @@ from typing import Any
 
 from dialtools.corpora.native.files import Files, split_of_name
 from dialtools.corpora.native.raw import Raw, Unexpected, each_file, slot
+from dialtools.streams.tally import counted
 
 TEXTS, TAGS, LABELS = "seq.in", "seq.out", "label"
 
@@ -28,7 +29,7 @@ def raw(files: Files, texts: str) -> Iterator[Raw]:
     if not tags:
         files.fail(texts, f"no {TAGS} beside it")
     contents = {name: files.read(name).splitlines() for name in (texts, tags, labels) if name}
-    counts = [f"{name} has {len(lines):,} lines" for name, lines in contents.items()]
+    counts = [f"{name} has {counted(len(lines), 'line')}" for name, lines in contents.items()]
     if len(set(map(len, contents.values()))) > 1:
         files.fail(texts, ", ".join(counts))
     folder = texts.removesuffix(TEXTS)
@@ -44,7 +45,7 @@ def record(raw: Raw) -> dict[str, Any]:
         raise Unexpected(f"invalid UTF-8 at byte {error.start + 1}") from None
     words, tags = words.split(), tags.split()
     if len(words) != len(tags):
-        raise Unexpected(f"{len(words)} words but {len(tags)} tags")
+        raise Unexpected(f"{counted(len(words), 'word')} but {counted(len(tags), 'tag')}")
     facts: dict[str, Any] = {"text": " ".join(words), "slots": spans_of(words, tags)}
     rest = {"label": labels[0] if labels else "", "split": raw.split}
     return facts | {name: value for name, value in rest.items() if value}

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from dialtools.corpora.fields import JSON_KINDS, json_kind
 from dialtools.corpora.native.files import Files, split_of_name
 from dialtools.streams.policy import Where
+from dialtools.streams.tally import counted
 
 NAMES_TOLD = 8
 LEFT_OUT = "left_out"
@@ -240,7 +241,9 @@ def columns(raw: Raw) -> dict[str, str]:
     """
     if len(raw.value) != len(raw.more):
         names = ", ".join(raw.more[:NAMES_TOLD])
-        raise Unexpected(f"expected {len(raw.more)} fields ({names}), found {len(raw.value)}")
+        raise Unexpected(
+            f"expected {counted(len(raw.more), 'field')} ({names}), found {len(raw.value)}"
+        )
     return dict(zip(raw.more, raw.value, strict=True))
 
 

@@ -61,7 +61,7 @@ from dialtools.errors import ConfigError
 from dialtools.eval.options.base import PartOptions, SplitOptions
 from dialtools.options import option, restated
 from dialtools.streams.options import VectorsOptions, column
-from dialtools.values import count_or_bounds, either, fraction, number_of_runs
+from dialtools.values import composed, count_or_bounds, either, fraction, number_of_runs
 
 LABELS = "labels"
 INDUCE, MTEB = "induce", "mteb"
@@ -114,7 +114,11 @@ class ClusterOptions(FindOptions, SplitOptions):
     train_split: str = restated(SplitOptions, "train_split", goes_with=OF_INDUCE)
     test_split: str = restated(SplitOptions, "test_split", goes_with=OF_INDUCE)
     without: str | None = option(
-        None, metavar="LABEL", group="Input", help="leave out rows with this label, e.g. oos"
+        None,
+        metavar="LABEL",
+        parse=composed,
+        group="Input",
+        help="leave out rows with this label, e.g. oos",
     )
 
     def __post_init__(self) -> None:

@@ -30,7 +30,7 @@ from dialtools.errors import ConfigError, proposed
 from dialtools.eval.options.base import ScoreOptions
 from dialtools.options import RunOptions, argument, option, output_option, restated
 from dialtools.streams.options import TAKEN_UP, ResumeOptions
-from dialtools.values import at_least, int_list, name_list, number_of_runs, picture
+from dialtools.values import at_least, composed, int_list, name_list, number_of_runs, picture
 
 LABELLED = "intent oos"
 """Options that name labelled records."""
@@ -71,11 +71,16 @@ class CurveOptions(PieceOptions, RunOptions):
     without: str | None = option(
         None,
         metavar="LABEL",
+        parse=composed,
         help="intent: leave out rows with this label, e.g. oos",
         goes_with="intent",
     )
     oos_label: str = option(
-        "oos", metavar="LABEL", help="oos: label of out-of-scope rows", goes_with="oos"
+        "oos",
+        metavar="LABEL",
+        parse=composed,
+        help="oos: label of out-of-scope rows",
+        goes_with="oos",
     )
     label: str = option(
         "label", metavar="NAME", help="intent, oos: field of the labels", goes_with=LABELLED

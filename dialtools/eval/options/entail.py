@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from dialtools.eval.options.base import PartOptions
 from dialtools.options import argument, option
 from dialtools.streams.options import column
-from dialtools.values import two_names
+from dialtools.values import two_labels, two_names
 
 
 @dataclass
@@ -49,7 +49,7 @@ class EntailOptions(PartOptions):
     labels: tuple[str, ...] = option(
         ("entailment", "contradiction"),
         metavar="YES,NO",
-        parse=two_names,
+        parse=two_labels,
         group="Input",
         help="values of that column for the two sides, e.g. 0,2",
     )

@@ -46,7 +46,7 @@ from dataclasses import dataclass
 from dialtools.catalog import Entry, summaries
 from dialtools.eval.options.labelled import LabelledOptions
 from dialtools.options import option, restated
-from dialtools.values import int_list, shares
+from dialtools.values import composed, int_list, shares
 
 METHODS = {
     "prototype": Entry(
@@ -125,7 +125,7 @@ class IntentOptions(LabelledOptions):
     episodes: str | None = restated(LabelledOptions, "episodes", goes_with=OF_PROTOTYPES)
     save_episodes: str | None = restated(LabelledOptions, "save_episodes", goes_with=OF_PROTOTYPES)
     without: str | None = option(
-        None, metavar="LABEL", help="leave out rows with this label, e.g. oos"
+        None, metavar="LABEL", parse=composed, help="leave out rows with this label, e.g. oos"
     )
 
     def __post_init__(self) -> None:

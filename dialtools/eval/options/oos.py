@@ -43,11 +43,14 @@ from dataclasses import dataclass
 from dialtools.eval.options.base import ScoreOptions
 from dialtools.eval.options.labelled import LabelledOptions
 from dialtools.options import option, restated
+from dialtools.values import composed
 
 
 @dataclass
 class OosOptions(LabelledOptions):
     """Options of `dial-eval oos`."""
 
-    oos_label: str = option("oos", metavar="LABEL", help="label of out-of-scope rows")
+    oos_label: str = option(
+        "oos", metavar="LABEL", parse=composed, help="label of out-of-scope rows"
+    )
     each: bool | None = restated(ScoreOptions, "each", default=None, shown="in a file")

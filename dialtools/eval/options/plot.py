@@ -31,7 +31,7 @@ from dialtools.eval.options.base import PartOptions
 from dialtools.options import RunOptions, argument, option, output_option, restated
 from dialtools.streams.formats import FOREIGN, OUTPUT_FORMATS, by_suffix, last_suffix
 from dialtools.streams.options import OutputOptions, RowLimitOptions, VectorsOptions, column
-from dialtools.values import PICTURES, at_least, bounded
+from dialtools.values import PICTURES, at_least, bounded, composed
 
 
 def record_file(text: str) -> str:
@@ -78,7 +78,10 @@ class PlotOptions(RowLimitOptions, RunOptions):
     vectors: str | None = restated(VectorsOptions, "vectors")
     label: str = column("label", help="column that gives a point its colour")
     black: str | None = option(
-        None, metavar="LABEL", help="draw this label in black, behind the others, e.g. oos"
+        None,
+        metavar="LABEL",
+        parse=composed,
+        help="draw this label in black, behind the others, e.g. oos",
     )
     shape: str | None = column(
         None, help="column that gives a point its shape in a picture, e.g. speaker"

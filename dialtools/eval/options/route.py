@@ -34,7 +34,7 @@ from dialtools.eval.options.base import FileOptions
 from dialtools.eval.options.probes import ProbeOptions
 from dialtools.options import argument, option, restated
 from dialtools.streams.options import column
-from dialtools.values import name_list
+from dialtools.values import label_list
 
 
 @dataclass
@@ -48,7 +48,7 @@ class RouteOptions(FileOptions):
     none: tuple[str, ...] = option(
         ("none",),
         metavar="NAME[,NAME...]",
-        parse=name_list,
+        parse=label_list,
         group="Input",
         help="what stands for no class, in either column",
     )

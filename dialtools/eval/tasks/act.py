@@ -196,6 +196,6 @@ def _check_visible(part: Embeddings, options: ActOptions) -> None:
 def _names(part: Embeddings, column: str, row: int) -> list[str]:
     value = part.columns[column][row]
     if isinstance(value, list) and all(isinstance(name, str) for name in value):
-        return value
+        return [*map(fields.as_text, value)]
     wrong = f"row {part.place(row)}: {column}: expected a list of names"
     raise DataError(f"{wrong}, got {str(value)[:40]!r}", where=part.name)

@@ -242,7 +242,7 @@ def _note_on_without(options: ClusterOptions, *parts: Embeddings) -> list[str]:
 def _note(setting: str, found: list[np.ndarray], truth: Truth) -> str:
     """Say how many clusters there were."""
     counts = [_clusters(labels) for labels in found]
-    number = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    number = f"{min(counts)} to " * (min(counts) < max(counts)) + counted(max(counts), "cluster")
     noise = np.mean([(labels < 0).mean() for labels in found])
     said = f"; {noise:.1%} noise" if noise else ""
-    return f"{setting}: {number} clusters, {truth.kinds} labels{said}"
+    return f"{setting}: {number}, {truth.kinds} labels{said}"
