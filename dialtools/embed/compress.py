@@ -50,7 +50,7 @@ class Compression:
 
     t' is the nearest of the given templates by cosine, which needs no annotation of the text, or
     the mean of several, scaled to length 1, or the record's own. A model with an alignment layer
-    applies it to templates.
+    applies it to templates, as it was learnt: before its centre is taken off.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class Compression:
         self.names: list[str] = []
         taken = options.with_templates and options.align is not False
         self.layer = _layer(options, encoder.dimension) if taken else None
+        self.center = None if options.head or self.layer is None else encoder.center
         if self.layer is not None and settings.dimensions:
             raise ConfigError(
                 "--dimensions: the model's alignment layer takes whole vectors",
@@ -78,7 +79,8 @@ class Compression:
             self.names = _templates(options.templates)
         if self.names and not options.dry_run:
             items = [((name,), None) for name in self.names]
-            plain = replace(settings, normalize=False)
+            center = settings.center if self.layer is None else None
+            plain = replace(settings, normalize=False, center=center)
             self.templates = self._aligned(encode_turns(encoder, items, plain, silent).vectors)
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -89,6 +91,7 @@ class Compression:
         text_ND = unit(batch_matrix(batch, names[0]))
         columns = {name: batch[name] for name in batch.schema.names if name not in names}
         if self.options.own_templates:
+            text_ND = self._centred(text_ND)
             template_ND = self._aligned(batch_matrix(batch, names[1]))
         else:
             near_NK = nearest_rows(text_ND, self.templates, self.options.nearest_templates)
@@ -111,7 +114,11 @@ class Compression:
 
             with torch.no_grad():
                 vectors_ND = self.layer(torch.from_numpy(np.ascontiguousarray(vectors_ND))).numpy()
-        return unit(vectors_ND)
+        return self._centred(unit(vectors_ND))
+
+    def _centred(self, unit_ND: np.ndarray) -> np.ndarray:
+        """Return unit vectors less the centre that is left to the layer, of length 1 again."""
+        return unit_ND if self.center is None else unit(unit_ND - self.center)
 
     def note(self) -> str:
         """Return what the closing line says of it."""

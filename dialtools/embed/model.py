@@ -11,6 +11,7 @@ import numpy as np
 
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.shard import Settings
+from dialtools.encoder.alignment import has_alignment
 from dialtools.encoder.descent import beside_weights
 from dialtools.encoder.folder import model_folder
 from dialtools.encoder.guest import start_torch
@@ -92,7 +93,7 @@ def load_model(options: EmbedOptions) -> Model:
         dimensions=dimensions,
         newest={"left": True, "right": False}.get(options.truncate_side),
         head=_head(options) if options.head else None,
-        center=None if options.head else encoder.center,
+        center=None if options.head or _is_aligned(options) else encoder.center,
     )
     files = "" if Path(options.model).is_file() else beside_weights(model_folder(options.model))
     model = Model(encoder, settings, options.head, files)
@@ -171,6 +172,14 @@ def _idle(model: Model, options: EmbedOptions) -> list[str]:
         "--max-length": bool(options.max_length) and isinstance(model.encoder, WordVectors),
     }
     return [flag for flag, is_given in idle.items() if is_given]
+
+
+def _is_aligned(options: EmbedOptions) -> bool:
+    """Tell whether the templates of records go through an alignment layer, before the centre."""
+    asked = options.own_templates and options.align is not False
+    if not asked or Path(options.model).is_file():
+        return False
+    return has_alignment(model_folder(options.model))
 
 
 def _head(options: EmbedOptions) -> Callable[[np.ndarray], np.ndarray]:

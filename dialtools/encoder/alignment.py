@@ -33,15 +33,20 @@ def save_alignment(layer: nn.Module, directory: Path) -> None:
     save_file(tensors, directory / NAME)
 
 
+def has_alignment(directory: Path) -> bool:
+    """Tell whether a model directory has the layer."""
+    return (directory / NAME).is_file()
+
+
 def load_alignment(directory: Path, dimension: int) -> nn.Module | None:
     """Return the layer of a model directory, None if it has none.
 
     Raises:
         ModelError: if the file is damaged or of another width.
     """
-    path = directory / NAME
-    if not path.is_file():
+    if not has_alignment(directory):
         return None
+    path = directory / NAME
     from dialtools.encoder.weights import fill, read_tensors
 
     layer = alignment_layer(dimension)

@@ -149,5 +149,28 @@ def test_the_alignment_layer_is_for_templates_only(
     assert alone.matrix.shape == (len(ROWS), 8)  # without templates it has no say
 
 
+def test_the_alignment_layer_takes_templates_as_it_learnt_them_and_the_centre_goes_off_after_it(
+    embed: Callable[..., Embeddings], model: Path, scripts: Path, tmp_path: Path
+):
+    """A static encoder that --align trains has a centre, which the layer has never seen."""
+    centred = tmp_path / "centred"
+    ended(scripts / "dialtools", "center", "--model", model, tmp_path / "rows.jsonl", "-o", centred)
+    raw = embed("--field", "text,template", "--no-normalize")
+    text, template = raw.vector("text_embedding"), raw.vector("template_embedding")
+    plain = embed("--field", "text", "--no-normalize", at=centred).matrix
+    center = (unit(text) - plain).mean(0)
+    layer = alignment_layer(64, seed=3)
+    save_alignment(layer, centred)
+    with torch.no_grad():
+        aligned = unit(unit(layer(torch.tensor(template)).numpy()) - center)
+    own = embed("--own-templates", at=centred)
+    np.testing.assert_allclose(own.vector("text_embedding"), unit(plain), atol=1e-5)
+    np.testing.assert_allclose(own.vector("template_embedding"), aligned, atol=1e-5)
+    near = embed("--templates", "rows.jsonl", at=centred)
+    np.testing.assert_allclose(near.vector("text_embedding"), unit(plain), atol=1e-5)
+    first = (unit(plain) @ aligned.T).argmax(1)
+    np.testing.assert_allclose(near.vector("template_embedding"), aligned[first], atol=1e-5)
+
+
 def test_a_share_of_the_template_is_1_at_most(embed: Callable[..., Embeddings]):
     assert "must be 1 or less" in embed("--own-templates", "--compress", 1.5, code=2)

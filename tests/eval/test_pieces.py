@@ -773,6 +773,15 @@ def test_acts_that_none_can_guess_are_named_in_the_order_of_the_rows():
     assert lost.startswith(f"no training row has {listed(names)}: never guessed")
 
 
+def test_acts_that_no_test_row_has_are_named_as_the_macro_average_counts_them():
+    """Three acts that are always told right have a macro-F1 of 33 where the test rows have one."""
+    data = {"train": {"smallest": 1, "largest": 1, "classes": 3}}
+    *_, absent = act._notes(data, Parts([["c", "a"], ["b", "c"]], [], [["a"]]))
+    assert absent == "no test row has c, b: F1 0 in the macro average"
+    counts_N3A = f1.counts(np.array([[1, 0, 0]]), np.array([[1, 0, 0]]))
+    assert f1.macro(counts_N3A.sum(0)) == pytest.approx(1 / 3)
+
+
 def test_intervals_of_f1_are_over_rows_or_over_groups_of_them():
     draw = np.random.default_rng(0)
     truth, guess = (draw.integers(0, 2, (30, 4)) for _ in range(2))

@@ -146,6 +146,21 @@ def test_intervals_of_what_is_nearly_one_hold_it(
     assert held > 0.9 * 300
 
 
+def test_the_interval_of_a_macro_f1_of_few_rows_a_class_is_of_files_as_small():
+    """Fifty classes, two rows each, nine in ten right: of many rows 90.1, of such files 86.6."""
+    draw, found = np.random.default_rng(100), []
+    for _ in range(150):
+        truth = draw.integers(0, 50, 100)
+        guess = np.where(draw.random(100) < 0.9, truth, draw.integers(0, 50, 100))
+        f1 = counts.class_f1(truth, guess[None], "macro")
+        found.append(over_items(f1, 100, seed=0, resamples=200))
+    values, lows, highs = np.transpose(found)
+    mean = values.mean()
+    assert mean == pytest.approx(0.866, abs=0.01)
+    assert np.mean((lows <= mean) & (mean <= highs)) > 0.9
+    assert np.mean((lows <= 0.901) & (highs >= 0.901)) < 0.9
+
+
 @pytest.mark.parametrize("found", [(100, 100), (100, 9)])
 def test_what_is_found_without_a_mistake_is_as_sure_as_its_rarer_kind(found: tuple[int, int]):
     rare = np.arange(sum(found)) >= found[0]

@@ -27,7 +27,7 @@ def units(n: int, d: int, seed: int) -> torch.Tensor:
 
 
 @pytest.mark.parametrize(("margin", "floor"), [(0.0, -1.0), (0.2, -1.0), (0.2, 0.3)])
-def test_held_alike_is_what_is_nearer_than_the_partner_less_its_margin_and_than_the_floor(
+def test_held_alike_is_what_is_as_near_as_the_partner_less_its_margin_and_nearer_than_the_floor(
     margin: float, floor: float
 ):
     rows, n = units(12, 3, seed=2), 5
@@ -35,9 +35,16 @@ def test_held_alike_is_what_is_nearer_than_the_partner_less_its_margin_and_than_
     for i in range(2 * n):
         partner = float(rows[i] @ rows[(i + n) % (2 * n)])
         least = max(partner - margin * abs(partner), floor)
-        for j in set(range(12)) - {i}:
+        for j in set(range(12)) - {i, (i + n) % (2 * n)}:
             assert alike[i, j] == (float(rows[i] @ rows[j]) > least)
     assert alike.any() and not alike.all()
+
+
+def test_the_text_of_a_partner_is_held_alike_wherever_it_is_in_the_batch():
+    rows = units(9, 64, seed=5).float()
+    rows[7], rows[8] = rows[5], rows[5]  # the second and the fourth answer, and a named negative
+    alike = held_alike(rows, pairs=4, margin=0.0, floor=-1.0)
+    assert alike[1, [7, 8]].all() and alike[3, [5, 8]].all()
 
 
 def objective(tmp_path: Path, **options: object) -> Contrast:
@@ -60,7 +67,9 @@ def test_the_guide_leaves_out_what_the_start_holds_for_the_same(tmp_path: Path):
     plain, _ = a_loss(objective(tmp_path / "b"))
     assert loss < plain and 0 < figures["held_alike"] < 1
     # nothing is more alike than a cosine of 1
-    torch.testing.assert_close(a_loss(objective(tmp_path / "c", guide_floor=0.9999999))[0], plain)
+    none, figures = a_loss(objective(tmp_path / "c", guide_floor=0.9999999))
+    torch.testing.assert_close(none, plain)
+    assert figures["held_alike"] == 0, "a text is no negative of itself"
 
 
 def test_the_start_is_neither_trained_nor_kept_and_a_step_leaves_it_as_it_is(tmp_path: Path):

@@ -115,6 +115,31 @@ def test_processes_that_share_a_batch_each_have_some_of_it(encoder: Encoder, tmp
         assert [ids.numel() for ids, _ in parts] == padded
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "steps"),
+    [
+        ("mlm", MaskedWordsOptions(mask_share=0.5, max_masked=9), 3),
+        ("matching", {"aggregation": "mean", "temperature": 1.0, "negatives": 1}, 3),
+        ("matching", {"aggregation": "mean", "temperature": 1.0, "negatives": "all"}, 2),
+        ("siamese", {"negatives": 1}, 3),
+        ("siamese", {"negatives": "all"}, 2),
+        ("contrast", contrast_options(), 2),
+    ],
+)
+def test_a_last_pair_alone_is_a_batch_where_it_is_told_from_no_other_of_the_batch(
+    name: str, options: Any, steps: int, encoder: Encoder, tmp_path: Path
+):
+    rows = [pair(a, b, a + b, speakers=[USER, SYSTEM]) for a, b in ("ab", "cd", "ef", "gh", "ij")]
+    if isinstance(options, dict):
+        options = OBJECTIVES[name].options(context_turns=1, **options)
+    store = stored([rows], tmp_path, encoder)
+    objective = OBJECTIVES[name].load()(setting(store, encoder, options))
+    run = trainer(objective, batch_size=2, max_steps=steps)
+    seen = [pair for step in range(steps) for pair in run.sampler.batch(step)]
+    assert run.sampler.per_epoch == steps and len(set(seen)) == len(seen) == min(5, 2 * steps)
+    assert [step.step for step in run.steps()] == list(range(1, steps + 1))
+
+
 ADDING = [name for name in OBJECTIVES if name != "distill"]
 
 

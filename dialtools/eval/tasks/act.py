@@ -61,9 +61,12 @@ def evaluate(options: ActOptions, advance: Advance = silent) -> Scored:
 
 
 def _notes(data: dict[str, Any], acts: Parts[list[list[str]]]) -> list[str]:
-    """Return what a user should know of the rows, and of acts that none can guess."""
+    """Return what a user should know of the rows, and of acts whose F1 is 0 whatever is guessed."""
     told = [sanity.note_on_rows(data)]
-    learnt = {name for row in acts.train for name in row}
+    learnt = dict.fromkeys(name for row in acts.train for name in row)
+    tested = {name for row in acts.test for name in row}
+    if absent := [name for name in learnt if name not in tested]:
+        told.append(f"no test row has {listed(absent)}: F1 0 in the macro average")
     lost = Counter(name for row in acts.test for name in dict.fromkeys(row) if name not in learnt)
     if lost:
         told.append(f"no training row has {listed(lost)}: never guessed, F1 0 in the macro average")

@@ -13,24 +13,32 @@ def epoch_order(n: int, *, seed: int, epoch: int, stream: int) -> np.ndarray:
     return generator(seed, epoch, stream=stream).permutation(n)
 
 
-def steps_per_epoch(n: int, batch_size: int) -> int:
+def steps_per_epoch(n: int, batch_size: int, *, least: int = 2) -> int:
     """Return the batches of an epoch.
 
-    The last, incomplete one counts unless it is a single pair, which would have no negatives.
+    Args:
+        least: pairs that the last, incomplete one must have to count: a single pair has no
+            negatives in its batch.
     """
     full, rest = divmod(n, batch_size)
-    return max(1, full + (rest > 1))
+    return max(1, full + (rest >= least))
 
 
 class Sampler:
-    """Batches of pair indices by step number."""
+    """Batches of pair indices by step number.
 
-    def __init__(self, pairs: np.ndarray, *, batch_size: int, seed: int, stream: int = 0) -> None:
+    Args:
+        least: pairs of a batch at least (1 or 2).
+    """
+
+    def __init__(
+        self, pairs: np.ndarray, *, batch_size: int, seed: int, stream: int = 0, least: int = 2
+    ) -> None:
         self.pairs = pairs
         self.batch_size = min(batch_size, len(pairs))
         self.seed = seed
         self.stream = stream
-        self.per_epoch = steps_per_epoch(len(pairs), self.batch_size)
+        self.per_epoch = steps_per_epoch(len(pairs), self.batch_size, least=least)
         self._epoch = -1
         self._order = np.zeros(0, np.int64)
 

@@ -99,7 +99,13 @@ class Batch:
 
 
 class Objective(nn.Module, Generic[OptionsT]):
-    """What is learnt; its parameters are those of its head, which is dropped at the end."""
+    """What is learnt; its parameters are those of its head, which is dropped at the end.
+
+    Attributes:
+        least: pairs of a batch at least: a single one has no other of the batch to be told from.
+    """
+
+    least = 2
 
     def __init__(self, setting: Setting[OptionsT]) -> None:
         super().__init__()
@@ -113,7 +119,8 @@ class Objective(nn.Module, Generic[OptionsT]):
 
     def sampler(self, batch_size: int) -> Sampler | Grouped:
         """Return which pairs each step sees."""
-        return Sampler(self.setting.pairs, batch_size=batch_size, seed=self.setting.seed)
+        s = self.setting
+        return Sampler(s.pairs, batch_size=batch_size, seed=s.seed, least=self.least)
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Return the sequences of a batch of pairs as micro-batches."""

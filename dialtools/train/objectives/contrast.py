@@ -167,9 +167,17 @@ class Contrast(Objective[ContrastOptions]):
         if start is not None:
             margin, floor = options.guide_margin, options.guide_floor
             alike = held_alike(start, pairs=n, margin=margin, floor=floor)
-            figures["held_alike"] = alike.float().mean()
+            figures["held_alike"] = _rate(alike)
             masks.append(alike)
         return torch.stack(masks).any(0) if masks else None
+
+
+def _rate(excluded: Tensor) -> Tensor:
+    """Return the share of negatives that are excluded, whatever is said of oneself and partners."""
+    n = len(excluded) // 2
+    none = torch.eye(n, dtype=torch.bool, device=excluded.device).repeat(2, 2)
+    here = excluded.sum() - (excluded[:, : 2 * n] & none).sum()
+    return here / max(1, 2 * n * (excluded.shape[1] - 2))
 
 
 def similarity_layer(setting: Setting[Any]) -> nn.Module:

@@ -65,6 +65,7 @@ class Distill(Objective[DistillOptions]):
         turn: (E, D) from the teacher's space to the encoder's.
     """
 
+    least = 1
     centre: Tensor
     turn: Tensor
 

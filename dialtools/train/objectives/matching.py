@@ -41,6 +41,7 @@ class Matching(Objective[MatchingOptions]):
     def __init__(self, setting: Setting[MatchingOptions]) -> None:
         super().__init__(setting)
         self.negatives = Negatives.of(setting)
+        self.least = self.negatives.least
         self.weigh: nn.Module | None = None
         if setting.options.aggregation == "attention":
             with seeded(setting.seed):

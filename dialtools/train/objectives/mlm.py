@@ -50,6 +50,8 @@ class WordHead(nn.Module):
 class MaskedWords(Objective[MaskedWordsOptions]):
     """Guesses masked words of each pair's response (of each text, for utterances)."""
 
+    least = 1
+
     def __init__(self, setting: Setting[MaskedWordsOptions]) -> None:
         super().__init__(setting)
         self.head = word_head(setting)

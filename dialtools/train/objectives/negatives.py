@@ -64,6 +64,11 @@ class Negatives:
         """Whether the other responses of the batch are the negatives."""
         return self.count == 0
 
+    @property
+    def least(self) -> int:
+        """Pairs of a batch at least: one alone has the negatives that are drawn for it."""
+        return 2 if self.of_batch else 1
+
     def candidates(self, pairs: np.ndarray, step: int) -> np.ndarray:
         """Return (N, 1 + K) utterances: the true response of each pair, then those drawn."""
         true = self.store.response[pairs].astype(np.int64)[:, None]

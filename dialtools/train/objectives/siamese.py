@@ -22,6 +22,7 @@ class Siamese(Objective[SiameseOptions]):
         super().__init__(setting)
         d = setting.encoder.dimension
         self.negatives = Negatives.of(setting)
+        self.least = self.negatives.least
         with seeded(setting.seed):
             self.score = nn.Sequential(
                 nn.Linear(3 * d, d), nn.ReLU(), nn.Linear(d, 1), nn.Flatten(-2)

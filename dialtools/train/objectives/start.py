@@ -12,6 +12,9 @@ from dialtools.encoder.device import autocast
 from dialtools.encoder.encoder import Encoder
 from dialtools.train.objectives.base import Part
 
+ROUNDING = 1e-6
+"""By so much cosines of one text may differ in float32."""
+
 
 class FrozenStart:
     """A copy of an encoder as it is now.
@@ -45,8 +48,9 @@ class FrozenStart:
 def held_alike(start: Tensor, *, pairs: int, margin: float, floor: float) -> Tensor:
     """Return (2N, R) bool: True where the start holds a row for as like as the row's partner.
 
-    That is nearer than the partner, less a share of that likeness (NV-Retriever, in the form that
+    That is as near as the partner, less a share of that likeness (NV-Retriever, in the form that
     holds below 0 too), and nearer than a floor, as partners in a dialogue are often little alike.
+    So the text of a partner is held alike wherever it is in the batch.
 
     Args:
         start: (R, D) unit vectors of the N anchors, then of the positives, then of any others.
@@ -56,4 +60,4 @@ def held_alike(start: Tensor, *, pairs: int, margin: float, floor: float) -> Ten
     """
     likeness = start[: 2 * pairs] @ start.T
     partner = likeness.diagonal(pairs)[:pairs].repeat(2)
-    return likeness > (partner - margin * partner.abs()).clamp(min=floor)[:, None]
+    return likeness > (partner - margin * partner.abs() - ROUNDING).clamp(min=floor)[:, None]
