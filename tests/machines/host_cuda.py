@@ -70,20 +70,49 @@ def note_waits(count: int) -> None:
 
 
 def flash(query, key, value, ends, *_: object, scale=None, window_size_right=-1, **__) -> tuple:
-    """Attend within texts, as the kernel of 16 bits does: forward, without windows and dropout."""
+    """Attend within texts, as the kernel of 16 bits does, without windows and dropout."""
     import torch
 
     if window_size_right != -1:
         raise NotImplementedError
-    rows = [torch.ops.host_cuda.on_host(x).transpose(0, 1) for x in (query, key, value)]
     attended = [
         torch.nn.functional.scaled_dot_product_attention(
-            *(x[None, :, begin:end] for x in rows), scale=scale, enable_gqa=True
+            *(x[None] for x in text), scale=scale, enable_gqa=True
         )[0]
-        for begin, end in pairwise(torch.ops.host_cuda.on_host(ends).tolist())
+        for text in texts_of(ends, query, key, value)
     ]
     out = torch.cat(attended, 1).transpose(0, 1).to(query.device, non_blocking=True)
     return out, *(query.new_empty(0) for _ in range(4))
+
+
+def flash_backward(grad, query, key, value, _out, _sums, ends, *_: object, scale=None, **__):
+    """Return the gradients of `flash`."""
+    import torch
+
+    groups = query.shape[1] // key.shape[1]
+    scale = scale or query.shape[2] ** -0.5
+    gradients = []
+    for text in texts_of(ends, grad, query, key, value):
+        g, q, k, v = (x.float() for x in text)
+        k, v = (x.repeat_interleave(groups, 0) for x in (k, v))
+        seen = (q @ k.mT * scale).softmax(-1)
+        by_value = g @ v.mT
+        by_score = seen * (by_value - (seen * by_value).sum(-1, keepdim=True)) * scale
+        of_keys = (by_score.mT @ q, seen.mT @ g)
+        gradients.append((by_score @ k, *(x.unflatten(0, (-1, groups)).sum(1) for x in of_keys)))
+    return tuple(
+        torch.cat(parts, 1).transpose(0, 1).to(query.dtype).to(query.device, non_blocking=True)
+        for parts in zip(*gradients, strict=True)
+    )
+
+
+def texts_of(ends, *tokens):
+    """Yield (H, T, D) parts of several (tokens, H, D) of each text."""
+    import torch
+
+    rows = [torch.ops.host_cuda.on_host(x).transpose(0, 1) for x in tokens]
+    for begin, end in pairwise(torch.ops.host_cuda.on_host(ends).tolist()):
+        yield [x[:, begin:end] for x in rows]
 
 
 def install(library: str) -> None:
@@ -122,5 +151,6 @@ def install(library: str) -> None:
         setattr(torch.cuda, name, stand_in)
     atexit.register(lambda: note_waits(host.waits()))
     torch.library.impl("aten::_flash_attention_forward", "CUDA")(flash)
+    torch.library.impl("aten::_flash_attention_backward", "CUDA")(flash_backward)
     torch._C._cuda_getDevice = host.current
     torch.Tensor.pin_memory = lambda tensor, device=None: tensor
