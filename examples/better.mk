@@ -7,7 +7,7 @@
 # Ends with RUN/centred, a model, with RUN/to-reply.safetensors, which finds replies
 # (dial-embed --transform), and with a table beside START on dialogues that were held out: the response
 # found among a hundred. What was stopped goes on where it was; another log, start or number of steps
-# is another RUN.
+# is another RUN: what the log gains after its pairs are made waits for the next one.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
@@ -61,7 +61,8 @@ $(RUN)/windows.jsonl: $(RUN)/train.arrow $(RUN)/same.jsonl
 	# at random, as many as there are pairs of the same answer, and no fewer than FEWEST
 	same=$$(wc -l < $(RUN)/same.jsonl); \
 	dial-pairs --window 1,2,3 $< \
-	  | shuf -n $$((same > $(FEWEST) ? same : $(FEWEST))) --random-source=<(yes) > $@
+	  | shuf -n $$((same > $(FEWEST) ? same : $(FEWEST))) --random-source=<(yes) > $@.tmp
+	mv $@.tmp $@
 
 $(RUN)/utterances.arrow: $(RUN)/train.arrow
 	dial-pairs --overwrite --kind utterance $< -o $@
@@ -71,6 +72,6 @@ $(RUN)/heldout.arrow: $(RUN)/heldout-dialogues.arrow
 $(RUN)/pairs.arrow $(RUN)/heldout.arrow:
 	dial-pairs --overwrite $< -o $@
 
-$(RUN)/train.arrow $(RUN)/heldout-dialogues.arrow &: $(LOG)
+$(RUN)/train.arrow $(RUN)/heldout-dialogues.arrow &: | $(LOG)
 	mkdir -p $(RUN)
-	dial-pairs --overwrite --kind dialogue --split train=0.9,heldout-dialogues=0.1 -o '$(RUN)/{split}.arrow' $<
+	dial-pairs --overwrite --kind dialogue --split train=0.9,heldout-dialogues=0.1 -o '$(RUN)/{split}.arrow' $(LOG)

@@ -159,6 +159,7 @@ $(DSE)/figure1/%-answers.png: $(DSE)/vectors/%/answers.parquet
 	dial-eval plot -q --overwrite --label dialogue_id --shape speaker $< -o $@
 
 # finetuned/SET.jsonl: the scores of every model, fine-tuned on a set; resumable run by run
+# (what is finished, of older inputs, is not resumed)
 TUNES := $(if $(filter tiny,$(SCALE)),1,5)
 FINETUNE = --resume --runs $(TUNES) $(if $(filter tiny,$(SCALE)),--epochs 1) $(PRECISION) $(1:%=--model %) --name $(basename $(@F))
 DSE_MODELS := $(foreach row,$(DSE_ROWS),$(call dse_with,$(row)))
@@ -169,10 +170,12 @@ WITHOUT_hwu64 := --test-share 0.15
 
 $(DSE)/data/%.jsonl: $$(call at,$$*)
 	$(FOLDER)
-	dial-pairs -q --kind utterance $(SOME) $< | grep -vE '"label":"($(or $(DROP_$*),none of them))"' > $@
+	dial-pairs -q --kind utterance $(SOME) $< | grep -vE '"label":"($(or $(DROP_$*),none of them))"' > $@.tmp
+	mv $@.tmp $@
 
 $(DSE_SETS:%=$(DSE)/finetuned/%.jsonl): $(DSE)/finetuned/%.jsonl: $(DSE)/data/%.jsonl $(DSE_MADE)
 	$(FOLDER)
+	rm -f $@
 	dial-eval finetune intent $(call FINETUNE,$(DSE_MODELS)) $(WITHOUT_$*) --shots 1,5 $< -o $@
 
 # acts: of DATA/dstc2_acts, DATA/gsim_acts ({history, response, labels, split}), else of the dialogues
@@ -186,10 +189,12 @@ ACTS := --target current --truncation words --shots 10,20
 
 $(DSE)/finetuned/dstc2.jsonl $(DSE)/finetuned/gsim.jsonl: $(DSE)/finetuned/%.jsonl: $$(call at,$$(ACTS_OF_$$*)) $(WINDOW_MADE)
 	$(FOLDER)
+	rm -f $@
 	dial-eval finetune act $(call FINETUNE,$(WINDOW_MODELS)) $(ACTS) $< -o $@
 
 $(DSE)/finetuned/amazonqa.jsonl: $(call at,amazonqa) $(DSE_MADE)
 	$(FOLDER)
+	rm -f $@
 	dial-eval finetune select $(call FINETUNE,$(DSE_MODELS)) --shots 500,1000 --rest keep $< -o $@
 
 dse_finetuned = $(1:%=$(DSE)/finetuned/%.jsonl)

@@ -1,7 +1,7 @@
 # TaDSE (EMNLP 2024): utterances and their templates, filled from an entity book; accuracy of the nearest
 # training utterance.
 #   SIMCSE  unsupervised SimCSE, the published start (default MODEL)
-#   RATE    the published 1e-8 (recipe tadse-paper) hardly moves an encoder in a short run; ours is 1e-5
+#   RECIPE  the published 1e-8 (recipe tadse-paper) hardly moves an encoder in a short run; ours is 1e-5
 #   NER     a spaCy pipeline that marks CLINC150, which has no slots (published: en_core_web_lg); without
 #           it CLINC150 is left out
 TADSE := $(OUT)/tadse
@@ -22,9 +22,9 @@ OTHER_SPLITS := "split":"\(test\|val\|valid\|dev\)"
 
 $(TADSE)/data/%.jsonl: $$(call at,$$(NAME))
 	$(FOLDER)
-	dial-augment -q --overwrite $(if $(filter 0,$(KIND)),--no-fill,--top-k $(KIND)) $(SLOTS_$(NAME)) $< -o $@.tmp.jsonl --save-templates $(@:.jsonl=.templates.jsonl)
-	grep -v '$(OTHER_SPLITS)' $@.tmp.jsonl > $@
-	rm $@.tmp.jsonl
+	dial-augment -q --overwrite $(if $(filter 0,$(KIND)),--no-fill,--top-k $(KIND)) $(SLOTS_$(NAME)) $< \
+	  --save-templates $(@:.jsonl=.templates.jsonl) | grep -v '$(OTHER_SPLITS)' > $@.tmp
+	mv $@.tmp $@
 
 # model/ROW/SET: trained on SET.K, or on that of every set, where SET is `all`; rows differ in K and in the losses they leave out
 UTTERANCES := --template-weight 0 --pair-weight 0
@@ -64,6 +64,8 @@ $(TADSE)/vectors/%.parquet: $$(call at,$$(SET)) $$(call tadse_made,$$(ROW),$$(SE
 $(TADSE)/vectors/%-templates.parquet: $$(call at,$$(SET)) $$(call tadse_made,$$(ROW),$$(SET))
 	$(FOLDER)
 	$(tadse_embed) --templates $(call tadse_data,$(ROW),$(SET)).templates.jsonl --keep text,label,split $< -o $@
+# the start has no model that would ask for its templates
+$(TADSE_SETS:%=$(TADSE)/vectors/start/%-templates.parquet): $(TADSE)/vectors/start/%-templates.parquet: $$(call tadse_data,start,$$*).jsonl
 
 # table3/ROW/SET.parquet: one model for all sets
 TADSE_3 := BERT $(if $(SIMCSE),SimCSE) SimCSE-aug TOD-BERT TOD-BERT-aug DSE DSE-aug TaDSE TaDSE+MLP
@@ -90,8 +92,7 @@ tadse-table1-%: $$(call at,$$*)
 BOOKS := $(TADSE_SETS:%=$(TADSE)/books/%.jsonl)
 $(TADSE)/books/%.jsonl: $$(call at,$$*)
 	$(FOLDER)
-	dial-augment -q --overwrite --no-fill $(SLOTS_$*) --report $@ $< -o $@.tmp.jsonl
-	rm $@.tmp.jsonl
+	dial-augment -q --overwrite --no-fill $(SLOTS_$*) --report $@ $< > /dev/null
 
 tadse-tables7-11: $(BOOKS) ## TaDSE, tables 7 to 11: the entity book of each set
 	$(call tell,snips atis massive hwu64 clinc150)

@@ -5,9 +5,11 @@
 #   AMOUNTS  pairs of each corpus to train on, for figure 5
 WMDC := $(OUT)/wmdc
 
-$(WMDC)/pairs/%.arrow: $$(call at,$$*)
+# pairs/CORPUS.arrow; pairs/CORPUS.N.arrow has N pairs, of the windows that a model learns from
+WMDC_READ = dial-pairs -q --overwrite --lower $(if $(KIND),--window 1-3 -n $(KIND),--reader $(call dse_reader,$(NAME)) --window 1-4 $(LIMIT))
+$(WMDC)/pairs/%.arrow: $$(call at,$$(NAME))
 	$(FOLDER)
-	dial-pairs -q --overwrite --reader $(call dse_reader,$*) --lower --window 1-4 $(LIMIT) $< -o $@
+	$(WMDC_READ) $< -o $@
 WMDC_PAIRS := $(DSE_HERE:%=$(WMDC)/pairs/%.arrow)
 
 # model/ROW: WMDC; windows-12, of windows 1 and 2, -unweighted; WMDC-NAME, from another encoder;
@@ -30,9 +32,9 @@ WMDC_TRAINED := WMDC $(WMDC_WINDOWS) $(WMDC_UNWEIGHTED) $(SIZED)
 $(WMDC_TRAINED:%=$(WMDC)/model/%): $(WMDC)/model/%: $(WMDC_PAIRS)
 	$(FOLDER)
 	$(wmdc_train) $^ > /dev/null
-$(GROWN:%=$(WMDC)/model/%): $(WMDC)/model/pairs-%: $(foreach name,$(DSE_HERE),$(call at,$(name)))
+$(GROWN:%=$(WMDC)/model/%): $(WMDC)/model/pairs-%: $$(foreach name,$(DSE_HERE),$(WMDC)/pairs/$$(name).$$*.arrow)
 	$(FOLDER)
-	for file in $^; do dial-pairs -q --to jsonl --lower --window 1-3 -n $* $$file; done | $(wmdc_train) > /dev/null
+	$(wmdc_train) $^ > /dev/null
 
 WMDC_ROWS := BERT $(filter SimCSE-unsup SimCSE-sup,$(DSE_ROWS)) TOD-BERT-jnt DSE WMDC
 wmdc_alike = $(if $(filter TOD-BERT-jnt,$1),TOD-BERT,$1)

@@ -123,5 +123,6 @@ def test_one_run_is_centred_and_judged_on_dialogues_that_were_held_out(
         for name in ("same.jsonl", "windows.jsonl")
     )
     assert len(windows) == max(64, len(same)) and {pair["window"] for pair in windows} == {1, 2, 3}
-    again = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert "is up to date" in again.stdout
+    with (tmp_path / "chats.jsonl").open("a") as log:  # what it gains waits for another run
+        log.write('{"turns": ["a", "b"]}\n')
+    assert "is up to date" in ended(*command, cwd=tmp_path, env=env, text=True).stdout

@@ -8,6 +8,17 @@ import numpy as np
 
 from dialtools.errors import ModelError
 from dialtools.shown import first_line
+from dialtools.streams.bytesio import open_file
+
+
+def refused(path: Path, error: Exception) -> ModelError:
+    """Return what is told of weights that safetensors refuses.
+
+    Raises:
+        DataError: if the file may not be read, of which safetensors says that it is not there.
+    """
+    open_file(path).close()
+    return ModelError(f"damaged weights: {first_line(error)}", where=path)
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -15,6 +26,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
     Raises:
         ModelError: if it is damaged.
+        DataError: if it cannot be opened.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
@@ -22,7 +34,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:
-        raise ModelError(f"damaged weights: {first_line(error)}", where=path) from None
+        raise refused(path, error) from None
     except (KeyError, TypeError, AttributeError):
         from dialtools.encoder.weights import read_tensors
 

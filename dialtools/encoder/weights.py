@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from dialtools.encoder.arrays import refused
 from dialtools.errors import ModelError
-from dialtools.shown import first_line, listed, shape_of
+from dialtools.shown import listed, shape_of
 
 TOLD = 3
 """Names that an error tells of many."""
@@ -25,6 +26,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
     Raises:
         ModelError: if it is damaged.
+        DataError: if it cannot be opened.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -32,7 +34,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:
-        raise ModelError(f"damaged weights: {first_line(error)}", where=path) from None
+        raise refused(path, error) from None
 
 
 class Shape(NamedTuple):
@@ -47,6 +49,7 @@ def opened(path: Path) -> tuple[Any, dict[str, Shape]]:
 
     Raises:
         ModelError: if it is damaged.
+        DataError: if it cannot be opened.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -55,7 +58,7 @@ def opened(path: Path) -> tuple[Any, dict[str, Shape]]:
         slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - no mapping
         return file, {n: Shape(s.get_dtype(), tuple(s.get_shape())) for n, s in slices.items()}
     except (OSError, SafetensorError) as error:
-        raise ModelError(f"damaged weights: {first_line(error)}", where=path) from None
+        raise refused(path, error) from None
 
 
 def merged(start: Tensor, others: Sequence[tuple[Tensor, float]]) -> Tensor:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from dialtools.errors import DataError
 from dialtools.shown import listed
 from dialtools.streams.atomic import witnessed
-from dialtools.streams.bytesio import inputs_below, own_name, refuse_missing
+from dialtools.streams.bytesio import inputs_below, open_file, own_name, refuse_missing
 from dialtools.streams.formats import FORMATS, OUTPUT_FORMATS, by_suffix
 from dialtools.streams.job import Description, changes
 from dialtools.streams.job_files import BESIDE, beside, job_of_output, write_beside
@@ -197,8 +197,14 @@ def completed(parts: Sequence[Part]) -> list[Part]:
 
 
 def part_in(path: str) -> Part | None:
-    """Return the part in a file; None of what tells of none, or has changed since it told."""
+    """Return the part in a file; None of what tells of none, or has changed since it told.
+
+    Raises:
+        DataError: if it cannot be opened.
+    """
     told = path != "-" and Path(path).is_file() and not path.endswith(BESIDE)
+    if told:
+        open_file(path).close()
     return part_of(path, job_of_output(Path(path)) if told else None)
 
 

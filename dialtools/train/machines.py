@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +52,13 @@ def brought_files(ranks: Ranks) -> Generator[tuple[Path, Path]]:
     store, folder = Path(told["store"]), Path(told["folder"])
     elsewhere = ranks.rank != ranks.local and not (told["common"] and is_finished(store))
     first = elsewhere and ranks.local == 0
-    with temporary_folder() as own:
+    # none beside the leader: it ends its processes before they could remove theirs
+    with temporary_folder() if first else nullcontext() as own:
         with noticed():
             group = _receivers(ranks, wants=first)
-            if first:
+            if own:
                 _receive(own, group)
-            here = _where(ranks, own if first else None)
+            here = _where(ranks, own)
         yield (here / "store", here) if elsewhere and here else (store, folder)
 
 

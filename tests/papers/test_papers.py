@@ -249,6 +249,43 @@ def test_a_figure_is_numbers_or_a_picture(made, make: Make):
         assert all((out / path).stat().st_size for path in paths)
 
 
+def test_another_seed_or_start_in_the_same_folder_is_refused(make: Make, tmp_path: Path):
+    here = f"OUT={tmp_path}"
+    assert make(here, "tadse-tables7-11").returncode == 0
+    assert make(here, "tadse-tables7-11").returncode == 0
+    for other in ("SEED=1", "MODEL=bert-base-uncased"):
+        refused = make(here, "-n", "dse-table2", other)
+        said = f"{tmp_path} was made with {other.partition('=')[0]}="
+        assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
+    assert make(here, "-n", "dialoguecse-table2", "MODEL=bert-base-chinese").returncode == 0
+    assert make(here, "-n", "seeds-dse-table2", "SEEDS=1").returncode == 0
+
+
+def test_templates_are_made_before_the_start_embeds_with_them(make: Make, tmp_path: Path):
+    told = make("-n", f"OUT={tmp_path}", "tadse-figure-lambdas", "TADSE_F=start").stdout
+    assert 0 < told.find("--save-templates") < told.find("--templates ")
+
+
+@pytest.mark.slow
+def test_fine_tuning_is_done_again_where_its_data_have_changed(make: Make, data, tmp_path: Path):
+    texts = tmp_path / "clinc150.jsonl"
+    words = (f"DATA={tmp_path}", f"OUT={tmp_path}/out", "DSE_ROWS=BERT", "dse-table7")
+    shutil.copy(data / texts.name, texts)
+    scores = []
+    for rows in (texts.read_bytes(), b"".join(texts.read_bytes().splitlines(True)[:-9])):
+        texts.write_bytes(rows)
+        done = make(*words)
+        assert done.returncode == 0, done.stderr
+        scores.append((tmp_path / "out/scores/dse-table7.jsonl").read_text())
+    assert scores[0] != scores[1]
+
+
+@pytest.mark.parametrize("rules", ["papers", "examples"])
+def test_what_a_shell_writes_gets_its_name_when_it_is_whole(rules: str):
+    for path in (ROOT / rules).glob("*.mk"):
+        assert not re.search(r">\s*\$@\s*(;|$)", path.read_text(), re.M), path
+
+
 def test_numbers_of_several_seeds_are_a_mean_with_its_spread(tmp_path: Path):
     files = []
     for seed, value in enumerate((50.0, 60.0)):

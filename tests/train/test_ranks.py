@@ -193,8 +193,9 @@ def test_interrupted_it_keeps_its_step_and_leaves_no_process(
 ):
     model = tmp_path / "model"
     run = command("--max-steps", "4000", *TWO, "-o", model, samples)
-    process = begun(run, environment, model, after=3)
+    process = begun(run, {**environment, "TMPDIR": str(tmp_path)}, model, after=3)
     other = follower(model)
+    assert not list(tmp_path.glob("dialtools-*")), "who is killed could not remove it"
     process.send_signal(signal.SIGTERM)  # which, unlike SIGINT, nobody ignores for others
     assert b"--resume goes on" in process.communicate(timeout=120)[1]
     assert process.returncode == -signal.SIGTERM
