@@ -34,10 +34,13 @@ def main(options: CutOptions, run: Run) -> None:
 
     start_torch(None)
     from dialtools.embed.cut import load_cut, write_cut
+    from dialtools.embed.derived import left_behind
 
     encoder = load_cut(options)
     provenance = run.provenance() | {"inputs": []}  # it reads no records
     with atomic_directory(options.output, overwrite=options.overwrite) as folder:
         write_cut(folder, encoder, options, provenance)
+    if line := left_behind(options.model):
+        run.warn(line)
     run.tell_path(options.output)
     run.close(f"{options.output}: {encoder.shape}")

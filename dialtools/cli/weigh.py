@@ -42,6 +42,7 @@ def main(options: WeighOptions, run: Run) -> None:
     from dialtools.streams.atomic import atomic_directory
 
     start_torch(None)
+    from dialtools.embed.derived import left_behind
     from dialtools.embed.weigh import lightest, load_weighable, token_counts, write_weighed
 
     encoder = load_weighable(options)
@@ -50,6 +51,8 @@ def main(options: WeighOptions, run: Run) -> None:
     provenance = run.provenance({"texts": texts, "tokens": int(counts_V.sum())})
     with atomic_directory(options.output, overwrite=options.overwrite) as folder:
         write_weighed(folder, encoder, options, counts_V, texts, provenance)
+    if line := left_behind(options.model):
+        run.warn(line)
     run.tell_path(options.output)
     tokens = f"{counted(int(counts_V.sum()), 'token')}, {(counts_V > 0).sum():,} distinct"
     told = f"{options.output}: {counted(texts, 'text')} of {tokens}"

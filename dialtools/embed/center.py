@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,8 @@ from dialtools.embed.derived_options import CenterOptions
 from dialtools.embed.model import Model
 from dialtools.embed.own_shards import OwnShards
 from dialtools.encoder.center import EQUAL
+from dialtools.encoder.descent import layers_behind
+from dialtools.encoder.folder import model_folder
 from dialtools.encoder.loading import load_encoder
 from dialtools.errors import DataError
 from dialtools.streams.policy import Policy
@@ -79,3 +82,5 @@ def write_centred(
     )
     title = "A centred dialogue encoder"
     save(directory, encoder, model=options.model, provenance=provenance, title=title, how=how)
+    for layer in layers_behind(model_folder(options.model)):  # they take vectors with their mean
+        shutil.copyfile(layer, directory / layer.name)

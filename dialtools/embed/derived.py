@@ -8,10 +8,16 @@ from typing import Any
 
 from dialtools.encoder import modeldir
 from dialtools.encoder.card import card
-from dialtools.encoder.descent import content
+from dialtools.encoder.descent import content, layers_behind
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.folder import model_folder
 from dialtools.streams.provenance import read_provenance
+
+
+def left_behind(model: str) -> str:
+    """Return one line on the layers that go with the vectors of a model alone, or nothing."""
+    layers = [layer.name for layer in layers_behind(model_folder(model))]
+    return f"{' and '.join(layers)} of {model} left out: learnt with its vectors" if layers else ""
 
 
 def save(

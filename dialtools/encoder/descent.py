@@ -25,6 +25,11 @@ BESIDE = ("config.json", "modules.json", "sentence_*_config.json", *TOKENIZER, *
 WEIGHTS = tuple(f"*{suffix}" for suffix in SUFFIXES)
 
 
+def layers_behind(model: Path) -> list[Path]:
+    """Return the files of the layers that take a model's vectors: a head, an alignment layer."""
+    return [model / name for name in BEHIND if (model / name).is_file()]
+
+
 def content(model: Path) -> str:
     """Return digests of the files of a model and its modules, in one line.
 

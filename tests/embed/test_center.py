@@ -89,6 +89,19 @@ def test_weights_stay_and_what_made_the_model_is_told(run: Run, tmp_path: Path, 
     )
 
 
+def test_layers_that_take_the_vectors_go_along_where_those_are_the_same(
+    run: Run, train: Train, tmp_path: Path, pairs: Path
+):
+    headed = tmp_path / "headed"
+    train("--head", "mlp", "--keep-head", "--max-steps", 1, "-o", headed, pairs)
+    run("dialtools center --device cpu texts.jsonl -o centred --model", headed)
+    expected, found = (vectors(run, tmp_path, m, "--head", "shared") for m in (headed, "centred"))
+    np.testing.assert_allclose(found, unit(expected), atol=1e-6)  # a centred model scales
+    for made in ("weigh texts.jsonl", "cut --layers 1"):
+        told = run(f"dialtools {made} -o {made[:3]} --model", headed).stderr
+        assert f"head.safetensors of {headed} left out: learnt with its vectors" in str(told)
+
+
 @pytest.mark.parametrize("kind", ["model", "table"])
 def test_another_centre_takes_the_place_of_the_first(
     run: Run, tmp_path: Path, kind: str, request: pytest.FixtureRequest
