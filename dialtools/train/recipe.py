@@ -127,6 +127,9 @@ def layers(chosen: dict[str, Any]) -> list[Layer]:
         start.pop("min-steps", None)  # the user has said how long
     if chosen.get("epochs") is not None or "epochs" in start:
         own.pop("max-steps", None)
+    if chosen.get("teacher"):  # it says where texts belong, in place of the start
+        start.pop("hold-weight", None)
+        own.pop("hold-weight", None)
     defaults = [Layer(PRESET_NAMES[kind], start), Layer(recipe[0].name, own), *recipe[1:]]
     if TRUTH.get(str(chosen.get("align")).lower()):
         defaults.insert(0, Layer("--align", {"epochs": ALIGN_EPOCHS}))
@@ -138,13 +141,9 @@ def layers(chosen: dict[str, Any]) -> list[Layer]:
 
 
 def usual(chosen: dict[str, Any]) -> str:
-    """Return the recipe where none is named: one that keeps what a start knows of sentences.
-
-    A teacher's vectors say where texts belong in place of the start's.
-    """
+    """Return the recipe where none is named: one that keeps what a start knows of sentences."""
     model = chosen.get("model")
-    knows = isinstance(model, str) and not chosen.get("teacher") and embeds_sentences(model)
-    return HELD if knows else DEFAULT
+    return HELD if isinstance(model, str) and embeds_sentences(model) else DEFAULT
 
 
 def _borrowed(layer: Layer, objective: ObjectiveEntry) -> Layer:

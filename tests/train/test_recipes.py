@@ -130,11 +130,19 @@ def test_a_start_that_embeds_sentences_is_held_unless_the_user_names_a_method(
     static = dial_train.resolve({**start, "encoder": "static"})[0]
     assert (static.method, static.hold_weight) == ("held", 5)
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    others = ({"objective": "contrast"}, {"teacher": "texts.parquet"}, {"model": "no/model"})
-    for other in (*others, {"model": None}, {"method": "dse"}):
+    others = ({"objective": "contrast"}, {"model": "no/model"}, {"model": None})
+    for other in (*others, {"method": "dse"}):
         assert dial_train.resolve({**start, **other})[0].method == "dse"
     (tmp_path / "dialtools.json").write_text('{"options": {"objective": "mlm"}}')
     assert dial_train.resolve(start)[0].method == "dse"
+
+
+@pytest.mark.parametrize("kind", ["transformer", "static"])
+def test_a_teacher_takes_the_place_of_the_start_that_a_recipe_holds_on_to(kind: str):
+    given = {"method": "held", "model": "x", "encoder": kind, "teacher": "texts.parquet"}
+    assert not dial_train.resolve(given)[0].hold_weight
+    with pytest.raises(ConfigError, match="both say where texts belong"):
+        dial_train.resolve({**given, "hold-weight": 1})
 
 
 def test_a_recipe_says_how_many_steps_unless_passes_are_said():
