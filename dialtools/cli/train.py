@@ -140,13 +140,13 @@ def main(options: TrainOptions, run: Run) -> None:
         if work.finished:
             run.tell_path(work.final)
             return run.close(work.finished)
-        _tell_of_held(options, run)
         with together(options.nproc, options.device) as ranks:
             with _before_steps(work, run):
                 training = begin(work, options, tell=run.warn, ranks=ranks)
             run.skipped = training.skipped
             run.info(training.size())
             _tell_idle(training, run)
+            _tell_of_held(training, run)
             _take_steps(training, run)
         training.save(config=run.config())
     if training.validation:
@@ -194,10 +194,11 @@ def _tell_idle(training: Training, run: Run) -> None:
         run.warn(f"--batch-size {wanted}: a step has all {there:,} that there are")
 
 
-def _tell_of_held(options: TrainOptions, run: Run) -> None:
+def _tell_of_held(training: Training, run: Run) -> None:
     """Tell of the method where nobody chose one, and the start embeds sentences as it is."""
+    options, trainer = training.options, training.trainer
     unnamed = run.origins["method"] == f"recipe {options.method}"
-    if unnamed and options.method == HELD and options.max_steps != 0:
+    if unnamed and options.method == HELD and trainer.step == 0 < trainer.total:
         steps = f" ({counted(options.max_steps, 'step')})" if options.max_steps else ""
         way = f"--method {HELD}{steps} keeps its intents as it learns replies"
         run.warn(f"{options.model} embeds sentences already; {way}")
