@@ -200,7 +200,7 @@ def _tell_of_held(training: Training, run: Run) -> None:
     unnamed = run.origins["method"] == f"recipe {options.method}"
     if unnamed and options.method == HELD and trainer.step == 0 < trainer.total:
         steps = f" ({counted(options.max_steps, 'step')})" if options.max_steps else ""
-        way = f"--method {HELD}{steps} keeps its intents as it learns replies"
+        way = f"--method {HELD}{steps} learns replies and holds on to the rest"
         run.warn(f"{options.model} embeds sentences already; {way}")
 
 

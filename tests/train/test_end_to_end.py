@@ -153,7 +153,7 @@ def test_held_is_told_of_where_nobody_chose_a_method_and_the_start_embeds_senten
 ):
     step = ("--max-steps", 1, "--batch-size", 4, "--overwrite", "-o", tmp_path / "tuned", pairs)
     start = ("--model", model, *step)
-    told = b"model embeds sentences already; --method held (1 step) keeps its intents"
+    told = b"model embeds sentences already; --method held (1 step) learns replies"
     assert told in train(*start, small=False).stderr
     static = train(*start[:2], *start[4:], "--encoder", "static", small=False).stderr
     assert told.replace(b" (1 step)", b"") in static
