@@ -21,7 +21,7 @@ before: the same encoder untrained; after: trained on dialogues, without one lab
 
 What to expect on real dialogues (docs/results/static.md): from nothing the right response is in the
 first ten for 64 %, and 5 examples a class give 58 % on CLINC150; from a pretrained model's tokens
-26 grows to 59 % and 66 to 73 %; a pretrained transformer gains less, except from a few labels.
+26 grows to 59 % and 66 to 72 %; a pretrained transformer gains less, except from a few labels.
 """
 
 
