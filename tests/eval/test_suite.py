@@ -219,6 +219,8 @@ def test_a_stopped_suite_scores_no_finished_data_set_again(
     slow, folder, out = tmp_path / "slow.toml", tmp_path / "whole", tmp_path / "scores.jsonl"
     slow.write_text(SLOW_AT_LAST)
     shutil.copytree(folders[0], folder)
+    many = folder / "one.jsonl"  # so many that the signal comes long before the intervals
+    many.write_bytes(many.read_bytes() * 60)
     line = ("suite", slow, folder, "-o", out)
     pieces = tmp_path / "scores.jsonl.partial" / "pieces.jsonl"
     stopped = subprocess.Popen(
