@@ -123,9 +123,10 @@ def layers(chosen: dict[str, Any]) -> list[Layer]:
     learns = objective or OBJECTIVES[published(name)["objective"]]
     kind = encoder_kind(chosen, contextual=learns.contextual)
     start = {"encoder": kind, **preset(name, kind, chosen.get("model"))}
-    if chosen.get("epochs") is not None:
+    said = chosen.get("epochs") is not None
+    if said:
         start.pop("min-steps", None)  # the user has said how long
-    if chosen.get("epochs") is not None or "epochs" in start:
+    if said or "epochs" in start:
         own.pop("max-steps", None)
     if chosen.get("teacher"):  # it says where texts belong, in place of the start
         start.pop("hold-weight", None)
