@@ -249,11 +249,11 @@ def test_a_figure_is_numbers_or_a_picture(made, make: Make):
         assert all((out / path).stat().st_size for path in paths)
 
 
-def test_another_seed_or_start_in_the_same_folder_is_refused(make: Make, tmp_path: Path):
+def test_another_seed_start_or_data_in_the_same_folder_is_refused(make: Make, tmp_path: Path):
     here = f"OUT={tmp_path}"
     assert make(here, "tadse-tables7-11").returncode == 0
     assert make(here, "tadse-tables7-11").returncode == 0
-    for other in ("SEED=1", "MODEL=bert-base-uncased"):
+    for other in ("SEED=1", "MODEL=bert-base-uncased", "DATA=elsewhere"):
         refused = make(here, "-n", "dse-table2", other)
         said = f"{tmp_path} was made with {other.partition('=')[0]}="
         assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
