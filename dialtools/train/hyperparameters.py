@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dialtools.errors import ConfigError
 from dialtools.options import option
 from dialtools.train.catalog import OPTIMISERS, SCHEDULES
-from dialtools.train.start import STATIC
 from dialtools.values import at_least, fraction, not_negative, share, share_below_one
 
 if TYPE_CHECKING:
@@ -102,9 +101,8 @@ class Hyperparameters:
     )
     center: bool = _update(
         default=False,
-        goes_with=("encoder", (STATIC,)),
-        help="take off a static encoder's vectors their mean over the texts learnt from, as "
-        "dialtools center does (model2vec leaves it on)",
+        help="save a model that subtracts the mean of its vectors of the texts learnt from, as "
+        "dialtools center does",
     )
 
 

@@ -131,12 +131,25 @@ def test_training_leaves_the_centre_out_and_says_so(
     run: Run, train: Train, tmp_path: Path, model: Path, pairs: Path
 ):
     run("dialtools center --model", model, "texts.jsonl", "-o", "c")
-    flags = ("--max-steps", 2, "--batch-size", 16, "--threads", 1, "--device", "cpu")
+    flags = ("--no-center", "--max-steps", 2, "--batch-size", 16, "--threads", 1, "--device", "cpu")
     done = train("--model", tmp_path / "c", *flags, "-o", tmp_path / "t", pairs, small=False)
     assert b"trained without its centre" in done.stderr
     train("--model", model, *flags, "-o", tmp_path / "plain", pairs, small=False)
     learnt, plain = (load_encoder(str(tmp_path / name)) for name in ("t", "plain"))
     assert learnt.center is None and learnt.digest() == plain.digest()
+
+
+def test_a_run_that_holds_on_to_a_sentence_encoder_saves_the_mean_of_its_responses_as_centre(
+    run: Run, train: Train, tmp_path: Path, model: Path, pairs: Path
+):
+    flags = ("--max-steps", 2, "--batch-size", 16, "--threads", 1, "--device", "cpu")
+    for name, more in {"whole": ["--no-center"], "centred": []}.items():
+        train("--model", model, *flags, *more, "-o", tmp_path / name, pairs, small=False)
+    responses = [{"text": json.loads(line)["response"]} for line in pairs.open()]
+    (tmp_path / "texts.jsonl").write_bytes(as_lines(responses))
+    plain = unit(vectors(run, tmp_path, "whole"))
+    center = load_encoder(str(tmp_path / "centred")).center
+    np.testing.assert_allclose(center, plain.mean(0), atol=1e-6)
 
 
 def test_models_are_merged_without_the_centres_of_their_training(
