@@ -86,10 +86,9 @@ class Assigning:
                 yield from self._blocks(router, part)
 
         counts_C = np.array([sizes[label] for label in router.labels])
-        done = refined(router.vectors, counts_C, blocks)
-        router.vectors = done.prototypes
-        rows = counted(done.rows, "unlabelled row")
-        self.notes.append(f"of {rows} {done.found:,} are surely of a class, and moved it")
+        router.vectors, found, every = refined(router.vectors, counts_C, blocks)
+        rows = counted(every, "unlabelled row")
+        self.notes.append(f"of {rows} {found:,} are surely of a class, and moved it")
 
     def _labelled(self, path: str | None) -> tuple[Embeddings, list[str]]:
         """Read the rows of a file that have a label, and these as text.
