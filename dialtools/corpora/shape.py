@@ -168,18 +168,11 @@ class Shaper:
             again = int(not known.isdisjoint(branch[:1]))
             known.update(branch)
             moments = [times[place] for place in branch] if self.gap else []
-            for part in self._sessions([turns[place] for place in branch], moments):
-                yield part, again
+            gap = self.gap or inf
+            borders = [i for i in range(1, len(moments)) if moments[i] - moments[i - 1] > gap]
+            for start, end in zip([0, *borders], [*borders, len(branch)], strict=True):
+                yield [turns[place] for place in branch[start:end]], again
                 again = 0
-
-    def _sessions(
-        self, turns: list[dict[str, Any]], times: list[float]
-    ) -> Iterator[list[dict[str, Any]]]:
-        """Cut where a pause is longer than the gap; without one there are no times."""
-        gap = self.gap or inf
-        borders = [i for i in range(1, len(times)) if times[i] - times[i - 1] > gap]
-        for start, end in zip([0, *borders], [*borders, len(turns)], strict=True):
-            yield turns[start:end]
 
 
 def holds_turns(record: Mapping[str, Any]) -> bool:
