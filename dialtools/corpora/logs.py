@@ -123,11 +123,7 @@ def probe(texts: Iterable[Any], tally: Tally, *, plain: bool = False) -> None:
 
 
 def markup_line(tally: Tally, reader: str = "dial-pairs --html") -> str:
-    """Return the line on texts that look like HTML, or "".
-
-    Args:
-        reader: what reads them.
-    """
+    """Return the line on texts that look like HTML, and on what reads them, or ""."""
     looked, looking = tally.facts[PROBED], tally.facts[LOOKING]
     if not looking or looking < SHARE * looked:
         return ""

@@ -75,11 +75,7 @@ class Assigning:
         return router
 
     def _refine(self, router: Router, path: str, *, sizes: Mapping[str, int]) -> None:
-        """Move prototypes towards rows of a file.
-
-        Args:
-            sizes: how many examples each class has.
-        """
+        """Move prototypes towards rows of a file; sizes tell how many examples each class has."""
 
         def blocks() -> Iterator[np.ndarray]:
             for part in embedding_parts([path]):

@@ -146,11 +146,7 @@ def without(columns: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _keys(texts: Sequence[Any], *, first: int) -> np.ndarray:
-    """Return a 64-bit integer for each text, or list of turns; a row without one is like no other.
-
-    Args:
-        first: the number of the first row.
-    """
+    """Return a 64-bit integer for each text, or list of turns; one without is like no other."""
     keys = (
         hash(text if isinstance(text, str) else (row,) if text is None else repr(text))
         for row, text in enumerate(texts, first)
