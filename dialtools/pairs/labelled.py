@@ -50,7 +50,7 @@ def coupled(
     """Return the two texts of each record, as two turns: a question and its answer, ..."""
     names = [(name,) for name in options.texts] or [ASKED, ANSWERED]
     rows = _rows(chunk, options, policy, names, "a couple")
-    turns = FlatTurns.of((line, _talk(name, texts, options)) for line, name, texts in rows)
+    turns = FlatTurns.of((line, talk(name, texts, options)) for line, name, texts in rows)
     return turns, windowed(turns, (1,))
 
 
@@ -59,7 +59,7 @@ def triples(
 ) -> tuple[FlatTurns, Pairs]:
     """Return text, what it entails and what contradicts it, as three turns (SimCSE-sup)."""
     rows = _rows(chunk, options, policy, THREE_TEXTS, "three texts")
-    turns = FlatTurns.of((line, _talk(name, texts, options)) for line, name, texts in rows)
+    turns = FlatTurns.of((line, talk(name, texts, options)) for line, name, texts in rows)
     first = windowed(turns, (1,))
     return turns, first.where(first.response == turns.starts[first.dialogue] + 1)
 
@@ -150,7 +150,7 @@ def entailed(
                 _leave_out(label, tally)
                 continue
             similar.append(label.lower() in POSITIVE)
-            yield line, _talk(name, texts, options)
+            yield line, talk(name, texts, options)
 
     turns = FlatTurns.of(talks())
     if flagged:
@@ -213,7 +213,8 @@ def check_columns(chunk: Chunk, names: Iterable[tuple[str, ...]], what: str) -> 
     return unknown
 
 
-def _talk(name: str | None, texts: list[str], options: PairOptions) -> Dialogue:
+def talk(name: str | None, texts: list[str], options: PairOptions) -> Dialogue:
+    """Return texts as the turns of a dialogue, of which nobody says who speaks."""
     lower = [text.strip().lower() if options.lower else text.strip() for text in texts]
     return Dialogue(name, lower, [None] * len(texts), read=known_by(name, texts))
 
