@@ -89,8 +89,8 @@ class Shaper:
         taken = (key, *asked, *((RESPONSE, "speaker") if key == HISTORY else ()))
         rest = {k: v for k, v in record.items() if k not in taken}
         sessions = list(self._parts(said, turns, times, tree=tree or self.tree))
-        if identity is None and len(sessions) > 1:
-            identity = _known_by(turns)
+        if identity is None and len(sessions) > 1:  # they go to one part of a split by it
+            identity = format(stable_hash("\n".join(turn["text"] for turn in turns)), "016x")
         for number, (session, again) in enumerate(sessions, 1):
             if identity is None:
                 yield Session({**rest, "turns": session})
@@ -194,11 +194,6 @@ def as_turns(record: Mapping[str, Any], tally: Tally) -> Iterator[tuple[Mapping[
         return
     for made in Shaper(LogOptions(), tally)(record):
         yield made.record, made.again
-
-
-def _known_by(turns: list[dict[str, Any]]) -> str:
-    """Return a name for a dialogue without one, by which its sessions go to one part of a split."""
-    return format(stable_hash("\n".join(turn["text"] for turn in turns)), "016x")
 
 
 def _role(turn: Any) -> str | None:
