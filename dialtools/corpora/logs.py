@@ -60,11 +60,7 @@ def log_records(
 
 
 def shown_records(
-    read: Numbered,
-    chunk: Chunk,
-    policy: Policy,
-    logs: LogOptions,
-    texts: Collection[str] = (),
+    read: Numbered, chunk: Chunk, policy: Policy, logs: LogOptions, texts: Collection[str] = ()
 ) -> Numbered:
     """Yield records of a chunk as readers see their texts."""
     every = TEXTS.union(texts)

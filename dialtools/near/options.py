@@ -41,10 +41,7 @@ class NeighborOptions(OutputOptions, RunOptions):
         not_with="groups",
     )
     min_cosine: float | None = option(
-        None,
-        parse=cosine,
-        help="lowest cosine of a row that counts as near",
-        shown="none",
+        None, parse=cosine, help="lowest cosine of a row that counts as near", shown="none"
     )
     vectors: tuple[str, ...] = input_option(
         (),

@@ -165,11 +165,7 @@ def _leave_out(label: str, tally: Tally) -> None:
 
 
 def _rows(
-    chunk: Chunk,
-    options: PairOptions,
-    policy: Policy,
-    names: Sequence[tuple[str, ...]],
-    what: str,
+    chunk: Chunk, options: PairOptions, policy: Policy, names: Sequence[tuple[str, ...]], what: str
 ) -> Iterator[tuple[int, str | None, list[str]]]:
     """Yield line, name and texts of each record; one that lacks a text goes to the policy.
 

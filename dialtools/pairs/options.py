@@ -91,11 +91,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     output: str = restated(OutputOptions, "output", group="Options")
     to: str | None = restated(OutputOptions, "to", group="Options")
     from_: str | None = restated(CorpusOptions, "from_", group="Options")
-    kind: str = option(
-        "consecutive",
-        choices=KINDS,
-        help="what makes a pair; see Kinds below",
-    )
+    kind: str = option("consecutive", choices=KINDS, help="what makes a pair; see Kinds below")
     short_windows: bool = _more(
         False,
         help="also use shorter windows at the beginning of a dialogue",
@@ -205,10 +201,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         not_with="to",
     )
     jobs: int = run_option(
-        1,
-        short="-j",
-        parse=at_least(1),
-        help="number of processes; the output is the same for any",
+        1, short="-j", parse=at_least(1), help="number of processes; the output is the same for any"
     )
 
     dialogue_column: str | None = restated(LogOptions, "dialogue_column", not_with=NO_TURNS)
