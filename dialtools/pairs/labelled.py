@@ -37,11 +37,8 @@ NEGATIVE: tuple[str, ...] = ("contradiction", "negative")
 """Labels of two texts: of SNLI and MNLI, of Dialogue NLI."""
 INSTRUCTION, INPUT = "instruction", "input"
 TRIPLES_A_CHUNK = 4096
-SIMILAR = "similar"
 Read = tuple[Chunk, int, dict[str, Any]]
 """A record, with its chunk and its line."""
-Talks = Iterator[tuple[int, Dialogue]]
-"""Texts of a record as the turns of a dialogue, with its line."""
 
 
 def coupled(
@@ -143,7 +140,7 @@ def entailed(
     labels = (*POSITIVE, *NEGATIVE) if flagged else POSITIVE
     similar: list[bool] = []
 
-    def talks() -> Talks:
+    def talks() -> Iterator[tuple[int, Dialogue]]:
         for line, name, texts in _rows(chunk, options, policy, TWO_TEXTS, "two texts"):
             *texts, label = texts
             if label.lower() not in labels:
@@ -154,7 +151,7 @@ def entailed(
 
     turns = FlatTurns.of(talks())
     if flagged:
-        turns.facts[SIMILAR] = pa.array(similar, pa.bool_()).cast(pa.uint8())
+        turns.facts["similar"] = pa.array(similar, pa.bool_()).cast(pa.uint8())
     return turns, windowed(turns, (1,))
 
 
