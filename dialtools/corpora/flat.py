@@ -42,7 +42,7 @@ class FlatTurns:
 
     @classmethod
     def of(cls, talks: Iterable[tuple[int, Dialogue]], *, domain: bool = False) -> FlatTurns:
-        """Return the turns of dialogues, each given with its line; with `domain` that is a fact."""
+        """Return the turns of dialogues, each with its line; with `domain` theirs are facts."""
         numbered = list(talks)
         each = [talk for _, talk in numbered]
         return cls(
