@@ -63,8 +63,8 @@ def gains(
         draw = np.random.default_rng(seed)
         logs.append(np.concatenate([log_LD, draw.choice(other_OD, 3 * len(log_LD))]))
     for log in logs:
-        done = refined(start_CD, np.full(len(names), shots), lambda: [log])  # noqa: B023
-        yield accuracy(done.prototypes) - alone
+        moved_CD, _, _ = refined(start_CD, np.full(len(names), shots), lambda: [log])  # noqa: B023
+        yield accuracy(moved_CD) - alone
 
 
 def main() -> None:

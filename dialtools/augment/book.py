@@ -38,11 +38,7 @@ class Book:
             forms[value] = forms.get(value, 0) + count
 
     def merge(self, other: Book, called: Callable[[str], str] = str) -> None:
-        """Add the counts of another book.
-
-        Args:
-            called: returns what a type of it is called here.
-        """
+        """Add the counts of another book; `called` returns what a type of it is called here."""
         for label, values in other.types.items():
             for forms in values.values():
                 for form, count in forms.items():

@@ -75,7 +75,7 @@ class Augment:
         book = Book()
         for path in options.book:
             book.merge(Book.load(path), short if options.short_types else str)
-        tag = tagger(options, book if options.book else None)
+        tag = tagger(options, book)
         marked = marked_by(options.spans) if options.spans else None
         for item in items(options, self.policy, tag, marked, self.tally):
             bare = not any(turn.spans for turn in item.turns)

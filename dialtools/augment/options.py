@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from dialtools.corpora.options import CorpusOptions
@@ -15,126 +16,92 @@ RULES = "rules"
 ALL = 10**15
 """More than any template makes."""
 
+_entities = partial(option, group="Entities")
+_book = partial(option, group="Entity book")
+_templates = partial(option, group="Templates")
+_filling = partial(option, group="Filling")
+
 
 @dataclass
 class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
     """What is marked, what is learnt from it, and what is made."""
 
-    ner: str | None = option(
+    ner: str | None = _entities(
         None,
         metavar="NAME|DIR|rules",
-        group="Entities",
         help="find slots in records without them: by an installed spaCy pipeline, or by the "
         "values of --book (rules)",
     )
-    spans: str | None = option(
+    spans: str | None = _entities(
         None,
         metavar="FILE",
-        group="Entities",
         help="take slots from records {id, start, end, label} that another tagger wrote; a "
         "record without an id is known by its line, one that is not named keeps its own slots",
     )
-    language: str = option(
+    language: str = _entities(
         "xx",
         metavar="CODE",
-        group="Entities",
         help="language for --ner rules: how texts are split into words (zh, ja: characters)",
         goes_with=("ner", (RULES,)),
     )
-    short_types: bool = option(
-        False,
-        group="Entities",
-        help="use only the last dotted part of a type: fromloc.city_name is city_name",
+    short_types: bool = _entities(
+        False, help="use only the last dotted part of a type: fromloc.city_name is city_name"
     )
-    book: tuple[str, ...] = option(
+    book: tuple[str, ...] = _book(
         (),
         metavar="FILE",
         multiple=True,
-        group="Entity book",
         help="take values from this book; several books are merged",
         shown="the slots of the training split",
     )
-    save_book: str | None = option(
-        None,
-        metavar="FILE",
-        group="Entity book",
-        help="write the entity book as JSON, to edit and read back",
-        how=True,
+    save_book: str | None = _book(
+        None, metavar="FILE", help="write the entity book as JSON, to edit and read back", how=True
     )
-    top_k: int = option(
+    top_k: int = _book(
         5,
         metavar="K",
         parse=at_least(1),
-        group="Entity book",
         help="fill a slot with the K most frequent values of its type",
         not_with=("fill", (False,)),
     )
-    types: tuple[str, ...] = option(
-        (),
-        metavar="NAMES",
-        parse=label_list,
-        group="Entity book",
-        help="use only these slot types",
-        shown="all",
+    types: tuple[str, ...] = _book(
+        (), metavar="NAMES", parse=label_list, help="use only these slot types", shown="all"
     )
-    min_count: int = option(
-        1,
-        parse=at_least(1),
-        group="Entity book",
-        help="leave out values seen fewer than N times",
+    min_count: int = _book(1, parse=at_least(1), help="leave out values seen fewer than N times")
+    max_words: int | None = _book(
+        None, parse=at_least(1), help="leave out values with more than N words"
     )
-    max_words: int | None = option(
-        None,
-        parse=at_least(1),
-        group="Entity book",
-        help="leave out values with more than N words",
+    typed: bool = _templates(False, help="write {type} in templates, not the paper's single {SLOT}")
+    save_templates: str | None = _templates(
+        None, metavar="FILE", help="write the distinct templates with their counts", how=True
     )
-    typed: bool = option(
-        False, group="Templates", help="write {type} in templates, not the paper's single {SLOT}"
-    )
-    save_templates: str | None = option(
+    report: str | None = _book(
         None,
         metavar="FILE",
-        group="Templates",
-        help="write the distinct templates with their counts",
-        how=True,
-    )
-    report: str | None = option(
-        None,
-        metavar="FILE",
-        group="Entity book",
         help="write what each type holds, with signs of noise: values seen once, values of "
         "several types",
         how=True,
     )
-    slotless: str = option(
+    slotless: str = _templates(
         "keep",
         choices=("keep", "skip"),
-        group="Templates",
         help="keep records without slots, as their own template, or skip them",
     )
-    fill: bool = option(
-        True, group="Filling", help="make new utterances; --no-fill only adds templates"
-    )
-    max_per_template: int | None = option(
+    fill: bool = _filling(True, help="make new utterances; --no-fill only adds templates")
+    max_per_template: int | None = _filling(
         None,
         metavar="N|all",
         parse=either({"all": ALL}, at_least(1)),
-        group="Filling",
         help="make at most N utterances from a template, a seeded sample of its combinations",
         shown="K squared",
         not_with=("fill", (False,)),
     )
-    articles: bool = option(
-        True,
-        group="Filling",
-        help="adapt an a/an before a value to it",
-        not_with=("fill", (False,)),
+    articles: bool = _filling(
+        True, help="adapt an a/an before a value to it", not_with=("fill", (False,))
     )
-    train_split: str = option(
+    train_split: str = _filling(
         "train",
         metavar="NAME",
-        group="Filling",
         help="learn from and fill only this split; records of others are passed on, and their "
         "texts are never made",
     )

@@ -32,14 +32,11 @@ class Tagger(NamedTuple):
     longest: int
 
 
-def tagger(options: AugmentOptions, book: Book | None) -> Tagger | None:
-    """Return what marks texts, if --ner asks for it."""
+def tagger(options: AugmentOptions, book: Book) -> Tagger | None:
+    """Return what marks texts, if --ner asks for it; rules find the values of the book."""
     if not options.ner:
         return None
-    if options.ner == RULES and book:
-        nlp = _rules(book, options.language)
-    else:
-        nlp = _pipeline(options.ner)
+    nlp = _rules(book, options.language) if options.ner == RULES else _pipeline(options.ner)
 
     def tag(texts: Sequence[str]) -> Iterator[list[Span]]:
         for doc in nlp.pipe(texts, batch_size=BATCH):

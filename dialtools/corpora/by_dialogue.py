@@ -65,15 +65,10 @@ def _fill(connection: Any, rows: Iterator[Row]) -> None:
 
     n = 0
     while part := list(islice(rows, ROWS_A_BATCH)):
-        turns = [orjson.dumps(row.turn, default=str).decode() for row in part]
-        batch = pa.table(
-            {
-                "n": range(n, n + len(part)),
-                "line": [row.line for row in part],
-                "dialogue": [row.dialogue for row in part],
-                "turn": turns,
-            }
-        )
+        lines, dialogues, turns = zip(*part, strict=True)
+        texts = [orjson.dumps(turn, default=str).decode() for turn in turns]
+        places = range(n, n + len(part))
+        batch = pa.table({"n": places, "line": lines, "dialogue": dialogues, "turn": texts})
         connection.register("part", batch)
         connection.execute("INSERT INTO log SELECT * FROM part")
         connection.unregister("part")

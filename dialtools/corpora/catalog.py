@@ -11,6 +11,7 @@ What of a raw record is no turn it counts by reason under `raw.LEFT_OUT`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 
@@ -28,7 +29,6 @@ MARKS = r"[\u200e\u200f]?"
 """Of direction, which may stand anywhere in a line of WhatsApp."""
 DATE = rf"\d{{1,4}}{MARKS}[./-]\s?\d{{1,2}}{MARKS}[./-]\s?\d{{1,4}}\.?{MARKS}"
 DIALOGUES, UTTERANCES, TEXTS, RESPONSES = "dialogues", "utterances", "two texts", "responses"
-YOURS = "yours"
 SNIPS_INTENTS = (
     "AddToPlaylist",
     "BookRestaurant",
@@ -69,6 +69,9 @@ class Corpus(Entry):
 
 def _corpus(summary: str, *, module: str = "", **fields: object) -> Corpus:
     return Corpus(module, summary, **fields)  # type: ignore[arg-type]
+
+
+_export = partial(_corpus, licence="yours")
 
 
 _BY_NAME: dict[str, Corpus] = {
@@ -343,142 +346,124 @@ _BY_NAME: dict[str, Corpus] = {
         licence="Apache-2.0",
         source="github.com/wangruicn/DialogueCSE",
     ),
-    "chatgpt": _corpus(
+    "chatgpt": _export(
         "ChatGPT's data export, the branches that are shown",
         marks=(("conversations.json",), ("conversations-[0-9]*.json",)),
         opening=rf'{JSON}(?=.*"(?:create_time|current_node)":)(?=.*"mapping":)',
-        licence=YOURS,
         source="chatgpt.com (Settings, Data controls, Export)",
     ),
-    "claude": _corpus(
+    "claude": _export(
         "Claude's data export; of each conversation the last branch",
         marks=(("conversations.json",),),
         opening=rf'{JSON}(?=.*"uuid":)(?=.*"chat_messages":)',
-        licence=YOURS,
         source="claude.ai (Settings, Privacy, Export data)",
     ),
-    "slack": _corpus(
+    "slack": _export(
         "Slack's export: a thread, or a channel's day without them, a dialogue",
         marks=(
             ("*/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json", "users.json"),
             ("*/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json", "channels.json"),
         ),
         opening=r'\[\s*\{(?=.*"type":\s*"message")(?=.*"ts":\s*"\d{9,}\.\d)',
-        licence=YOURS,
         source="slack.com/help (Export your workspace data)",
     ),
-    "teams": _corpus(
+    "teams": _export(
         "Microsoft Teams: messages of Graph's API, or a personal export; a thread or a chat",
         marks=ANY_JSON,
         opening=rf'{JSON}(?=.*"messageType":)(?=.*"createdDateTime":)(?=.*"(?:body|from)":)'
         rf'|{JSON}(?=.*"exportDate":)(?=.*"MessageList":)',
-        licence=YOURS,
         source="learn.microsoft.com/graph; go.skype.com/export",
     ),
-    "discord": _corpus(
+    "discord": _export(
         "Discord's channels, as DiscordChatExporter's JSON",
         marks=(("*.json",),),
         opening=r'\{\s*"guild":\s*\{',
-        licence=YOURS,
         source="github.com/Tyrrrz/DiscordChatExporter",
     ),
-    "telegram": _corpus(
+    "telegram": _export(
         "Telegram Desktop's export, result.json",
         marks=(("result.json",),),
         opening=r'\{(?=.*"type":\s*"(?:personal|bot|private|public|saved)_(?:chat|\w*group|channel'
         r'|messages)"|\s*"about":\s*"Here is the data you requested)',
-        licence=YOURS,
         source="telegram.org/blog/export-and-more",
     ),
-    "messenger": _corpus(
+    "messenger": _export(
         "Messenger's and Instagram's chats as their downloads have them (JSON), encrypted ones too",
         marks=(("message_1.json",), ("*.json",)),
         opening=r'\{\s*"participants":\s*\[(?=.*"(?:sender_name|timestamp_ms)":)'
         r'|\{(?=.*"threadName":)(?=.*"isUnsent":)',
-        licence=YOURS,
         source="facebook.com/help (Download a copy of your information)",
     ),
-    "subtitles": _corpus(
+    "subtitles": _export(
         "WebVTT and SubRip: transcripts of Teams, Zoom and Meet, subtitles; a file a dialogue",
         opening=r"WEBVTT(?:\s|\Z)|\d{1,4}\s*\n\d{1,2}:\d\d:\d\d[.,]\d{3}\s+-->\s",
-        licence=YOURS,
         source="your meetings' transcripts",
     ),
-    "irc": _corpus(
+    "irc": _export(
         "IRC logs: energymech, mIRC, ZNC, irssi, HexChat, WeeChat, The Lounge; a day a dialogue",
         marks=(("*.log",), ("*.weechatlog",)),
         opening=r"--- Log opened |\*{4} BEGIN LOGGING AT |Session Start: "
         r"|\[?(?:\d{4}-\d\d-\d\d[ T]|[A-Z][a-z]{2} \d\d )?\d\d:\d\d(?::\d\d)?"
         r"(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?\s+(?:<[ @+%&~!]?[^<>\s]+>\s|-!- |\*\*\* |\* \S)"
         r"|\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?\t[^\t\n]*\t",
-        licence=YOURS,
         source="your client's folder of logs",
     ),
-    "whatsapp": _corpus(
+    "whatsapp": _export(
         "WhatsApp's export of a chat, text of Android or an iPhone",
         alone=("*WhatsApp*.txt", "_chat.txt"),
         opening=rf"{MARKS}(?:(?:{DATE}[,،]?\s{CLOCK}|{CLOCK},?\s{DATE}) [-–]\s"
         rf"|\[{MARKS}(?:(?!\d{{4}}-\d\d-\d\d ){DATE}[,،]?\s{CLOCK}|{CLOCK},?\s{DATE})\]\s)",
-        licence=YOURS,
         source="faq.whatsapp.com (How to export your chat history)",
     ),
-    "zendesk": _corpus(
+    "zendesk": _export(
         "Zendesk's tickets with comments; the requester is the user",
         marks=ANY_JSON,
         opening=rf'{JSON}(?:(?=.*"raw_subject":)'
         r'|(?=.*"requester(?:_id)?":)(?=.*"(?:submitter|assignee|ticket_form)_id":))',
-        licence=YOURS,
         source="support.zendesk.com (Exporting ticket, user, or organization data)",
     ),
-    "freshdesk": _corpus(
+    "freshdesk": _export(
         "Freshdesk's and Freshservice's tickets with conversations; what came in is the user's",
         marks=ANY_JSON,
         opening=rf'{JSON}(?=.*"requester_id":)(?=.*"(?:responder_id|fr_escalated|incoming)":)',
-        licence=YOURS,
         source="developers.freshdesk.com/api (View a ticket, include=conversations)",
     ),
-    "intercom": _corpus(
+    "intercom": _export(
         "Intercom's conversations; contacts are the user",
         marks=ANY_JSON,
         opening=rf'{JSON}(?=.*"type":\s*"conversation(?:\.list)?")',
-        licence=YOURS,
         source="developers.intercom.com (Conversations, Data export)",
     ),
-    "amazon-connect": _corpus(
+    "amazon-connect": _export(
         "Amazon Connect's chats, and calls by Contact Lens; the customer is the user",
         marks=ANY_JSON,
         opening=rf'{JSON}(?=.*"(?:Participants|Transcript)":\s*\[\s*{{[^{{}}]*"ParticipantId":)',
-        licence=YOURS,
         source="docs.aws.amazon.com/connect (Example Contact Lens output files)",
     ),
-    "rasa": _corpus(
+    "rasa": _export(
         "Rasa's trackers, or the events of `rasa export`; a session a dialogue",
         marks=ANY_JSON,
         opening=rf'{JSON}(?=.*"sender_id":)(?=.*"(?:events|latest_message)":'
         r'|.*"event":\s*"(?:user|bot|action|slot|session_started|restart)")',
-        licence=YOURS,
         source="rasa.com/docs",
     ),
-    "rasa-nlu": _corpus(
+    "rasa-nlu": _export(
         "Rasa's training examples, intents and entities in YAML",
         kind=UTTERANCES,
         marks=(("nlu.y*ml",), ("nlu/*.y*ml",)),
         opening=r"(?=.*^nlu:\s*?\n\s*- (?:intent|synonym|regex|lookup):)",
-        licence=YOURS,
         source="rasa.com/docs",
     ),
-    "rasa-stories": _corpus(
+    "rasa-stories": _export(
         "Rasa's stories with texts: test stories, or trained end to end",
         marks=(("test_stories.y*ml",), ("stories.y*ml",), ("*_stories.y*ml",)),
         opening=r"(?=.*^(?:stories|rules):\s*?\n\s*- (?:story|rule):)",
-        licence=YOURS,
         source="rasa.com/docs",
     ),
-    "langsmith": _corpus(
+    "langsmith": _export(
         "LangSmith's runs: the chat of each thread, or trace",
         marks=ANY_JSON,
         opening=rf'{JSON}(?=.*"run_type":)(?=.*"(?:start_time|trace_id|dotted_order)":)',
-        licence=YOURS,
         source="docs.langchain.com/langsmith (run data format)",
     ),
 }

@@ -43,6 +43,11 @@ IDS = (
     "message_tree_id",
 )
 """Fields of what a dialogue is called by; the first that has a name."""
+DIALOGUE_FIELDS = (
+    *(*TURN_KEYS, *NAMED_LIKE_IDS, *TEXT_KEYS, HISTORY, RESPONSE),
+    *("speaker", SPEAKERS, *IDS, DOMAIN),
+)
+"""All that a dialogue of turns is read from."""
 
 
 class Dialogue(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -41,35 +42,18 @@ class FlatTurns:
 
     @classmethod
     def of(cls, talks: Iterable[tuple[int, Dialogue]], *, domain: bool = False) -> FlatTurns:
-        """Return the turns of dialogues, each given with its line.
-
-        Args:
-            domain: their domains are facts.
-        """
-        texts: list[str] = []
-        speakers: list[str | None] = []
-        ids: list[str | None] = []
-        domains: list[str | None] = []
-        read: list[str | None] = []
-        lines, sizes, sessions = [], [], []
-        for line, talk in talks:
-            texts += talk.texts
-            speakers += talk.speakers
-            ids.append(talk.id)
-            domains.append(talk.domain)
-            read.append(talk.read)
-            lines.append(line)
-            sizes.append(len(talk.texts))
-            sessions.append(talk.session)
+        """Return the turns of dialogues, each with its line; with `domain` theirs are facts."""
+        numbered = list(talks)
+        each = [talk for _, talk in numbered]
         return cls(
-            pa.array(texts, pa.string()),
-            pa.array(speakers, pa.string()),
-            pa.array(ids, pa.string()),
-            np.asarray(lines, np.int64),
-            np.asarray(sizes, np.int64),
-            np.asarray(sessions, np.int64),
-            pa.array(read, pa.string()),
-            {DOMAIN: pa.array(domains, pa.string())} if domain else {},
+            pa.array([*chain.from_iterable(talk.texts for talk in each)], pa.string()),
+            pa.array([*chain.from_iterable(talk.speakers for talk in each)], pa.string()),
+            pa.array([talk.id for talk in each], pa.string()),
+            np.array([line for line, _ in numbered], np.int64),
+            np.array([len(talk.texts) for talk in each], np.int64),
+            np.array([talk.session for talk in each], np.int64),
+            pa.array([talk.read for talk in each], pa.string()),
+            {DOMAIN: pa.array([talk.domain for talk in each], pa.string())} if domain else {},
         )
 
     def __len__(self) -> int:

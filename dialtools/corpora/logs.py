@@ -60,11 +60,7 @@ def log_records(
 
 
 def shown_records(
-    read: Numbered,
-    chunk: Chunk,
-    policy: Policy,
-    logs: LogOptions,
-    texts: Collection[str] = (),
+    read: Numbered, chunk: Chunk, policy: Policy, logs: LogOptions, texts: Collection[str] = ()
 ) -> Numbered:
     """Yield records of a chunk as readers see their texts."""
     every = TEXTS.union(texts)
@@ -123,31 +119,24 @@ def probe(texts: Iterable[Any], tally: Tally, *, plain: bool = False) -> None:
 
 
 def markup_line(tally: Tally, reader: str = "dial-pairs --html") -> str:
-    """Return the line on texts that look like HTML, or "".
-
-    Args:
-        reader: what reads them.
-    """
-    looked, looking = tally.facts[PROBED], tally.facts[LOOKING]
-    if not looking or looking < SHARE * looked:
-        return ""
-    told = f"{looking:,} of {looked:,} texts looked at are HTML"
-    return f"{told}: {reader} reads what people see of it"
+    """Return the line on texts that look like HTML, and on what reads them, or ""."""
+    return _line(tally, LOOKING, SHARE, f"are HTML: {reader} reads what people see of it")
 
 
 def quoting_line(tally: Tally) -> str:
     """Return the line on texts that quote others, or ""."""
-    looked, quoting = tally.facts[PROBED], tally.facts[QUOTING]
-    if not quoting or quoting < SHARE * looked:
-        return ""
-    told = f"{quoting:,} of {looked:,} texts looked at quote others (>)"
-    return f"{told}: --drop-quotes leaves that out, as an answer tells less with its question in it"
+    way = "--drop-quotes leaves that out, as an answer tells less with its question in it"
+    return _line(tally, QUOTING, SHARE, f"quote others (>): {way}")
 
 
 def naming_line(tally: Tally) -> str:
     """Return the line on texts that begin with who speaks, or ""."""
-    looked, naming = tally.facts[PROBED], tally.facts[NAMING]
-    if naming < max(SEVERAL, MOST * looked):
-        return ""
-    told = f"{naming:,} of {looked:,} texts looked at begin with a name"
-    return f"{told}: --speaker-prefix takes it for who speaks"
+    told = "begin with a name: --speaker-prefix takes it for who speaks"
+    return _line(tally, NAMING, MOST, told, several=SEVERAL)
+
+
+def _line(tally: Tally, found: str, share: float, told: str, *, several: int = 1) -> str:
+    """Return what is told of texts found, if they are several, and that share of all, or ""."""
+    looked, number = tally.facts[PROBED], tally.facts[found]
+    enough = number >= max(several, share * looked)
+    return f"{number:,} of {looked:,} texts looked at {told}" if enough else ""

@@ -34,11 +34,7 @@ HINT_OF_NAMES = (
 
 
 def hint_on_record(names: Collection[str], error: str, record: Mapping[str, Any]) -> str | None:
-    """Return what may be done about a record of these fields that is no dialogue.
-
-    Args:
-        error: what is wrong with it.
-    """
+    """Return what may be done about a record of these fields that an error says is no dialogue."""
     hint = _hint_of_wrapper(record)
     if hint is None and error == NO_TURNS:
         hint = _hint_of_values(record)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
+from functools import partial
 
 from dialtools.corpora.catalog import CORPORA
 from dialtools.corpora.markup import seen
@@ -28,7 +29,6 @@ from dialtools.values import (
 )
 
 DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
-TABLE, SPOKEN, BYTES = "Tables of one turn a row", "Times and speakers", "CSV and TSV"
 OF_TURNS = (
     "dialogue_column",
     "text_column",
@@ -41,121 +41,94 @@ OF_TURNS = (
 EVERY_OTHER = "*"
 TEXT = "text"
 
+_table = partial(option, group="Tables of one turn a row")
+_column = partial(_table, None, metavar="NAME")
+_bytes = partial(option, group="CSV and TSV")
+_spoken = partial(option, group="Times and speakers")
+
 
 @dataclass
 class LogOptions:
     """How own logs are read; a flag of a table says that any input has one turn a row, as CSV."""
 
-    dialogue_column: str | None = option(
-        None, metavar="NAME", group=TABLE, shown="dialogue_id", help="column of the dialogue's id"
+    dialogue_column: str | None = _column(shown="dialogue_id", help="column of the dialogue's id")
+    text_column: str | None = _column(
+        shown="text", help="column of the text; a row without text is dropped"
     )
-    text_column: str | None = option(
-        None,
-        metavar="NAME",
-        group=TABLE,
-        shown="text",
-        help="column of the text; a row without text is dropped",
+    speaker_column: str | None = _column(
+        shown="speaker, role, author or sender, if there", help="column of the speaker"
     )
-    speaker_column: str | None = option(
-        None,
-        metavar="NAME",
-        group=TABLE,
-        shown="speaker, role, author or sender, if there",
-        help="column of the speaker",
-    )
-    order_column: str | None = option(
-        None,
-        metavar="NAME",
-        group=TABLE,
+    order_column: str | None = _column(
         help="sort the turns of a dialogue by this column: numbers, times, else text; equal "
-        "values keep their order",
+        "values keep their order"
     )
-    reply_column: str | None = option(
-        None,
-        metavar="NAME",
-        group=TABLE,
+    reply_column: str | None = _column(
         help="column of the id of the row that each one answers (parent_id, reply_to): a dialogue "
-        "is in that order; a second answer begins another (ID#2 of ID) with what it answers",
+        "is in that order; a second answer begins another (ID#2 of ID) with what it answers"
     )
-    id_column: str | None = option(
-        None,
-        metavar="NAME",
-        group=TABLE,
-        shown="message_id or id",
-        help="column of the id of each row",
-        goes_with="reply_column",
+    id_column: str | None = _column(
+        shown="message_id or id", help="column of the id of each row", goes_with="reply_column"
     )
-    unsorted: bool = option(
+    unsorted: bool = _table(
         False,
-        group=TABLE,
         help="the rows of a dialogue are not next to each other: gather them (on disk); "
         "dialogues keep the order of their first rows",
     )
-    delimiter: str | None = option(
+    delimiter: str | None = _bytes(
         None,
         metavar="CHAR",
         parse=delimiter,
-        group=BYTES,
         shown="tab in TSV; in CSV by sep= or the header: , ; | or tab",
         help="character between fields, or the word tab",
     )
-    encoding: str | None = option(
+    encoding: str | None = _bytes(
         None,
         metavar="NAME",
         parse=encoding,
-        group=BYTES,
         shown="UTF-8, or UTF-16 if it begins so",
         help="encoding of the text, such as cp1252 (Excel on Windows)",
     )
-    time_format: str | None = option(
+    time_format: str | None = _spoken(
         None,
         metavar="FORMAT",
         parse=either({DAY_FIRST: DAY_FIRST, MONTH_FIRST: MONTH_FIRST}, time_pattern),
-        group=SPOKEN,
         shown="ISO 8601, or seconds",
         help="how times are written: day-first (31/12/2024 14:05), month-first "
         "(12/31/2024 2:05 PM), or a pattern such as '%d.%m.%y %H:%M'",
         goes_with="order_column session_gap",
     )
-    session_gap: str | None = option(
+    session_gap: str | None = _spoken(
         None,
         metavar="TIME",
         parse=time_span,
-        group=SPOKEN,
         help="start a new dialogue (ID#2 of ID) after a longer pause than this (30m; s, m, h, "
         "d), by --order-column, or by the turns' time, timestamp or created_at",
     )
-    speaker_prefix: bool = option(
+    speaker_prefix: bool = _spoken(
         False,
-        group=SPOKEN,
         help="lines of plain text begin with who speaks, perhaps after a time (`[10:02] Kim: "
         "hello`, `<kim> hello`); other lines go on with the turn before",
     )
-    html: bool = option(
-        False,
-        group=SPOKEN,
-        help="texts are HTML, as help desks export it: read what people see, a line a block",
+    html: bool = _spoken(
+        False, help="texts are HTML, as help desks export it: read what people see, a line a block"
     )
-    drop_quotes: bool = option(
+    drop_quotes: bool = _spoken(
         False,
-        group=SPOKEN,
         help="texts are e-mails: leave out what they quote (lines that begin with >, all below "
         "-----Original Message-----)",
     )
-    speaker_map: tuple[str, ...] = option(
+    speaker_map: tuple[str, ...] = _spoken(
         (),
         metavar="NAME=ROLE,...",
         parse=speaker_roles,
-        group=SPOKEN,
         help="rename speakers, for example agent=system,customer=user or "
         "*@corp.example=system,*=user; case is ignored, * stands for any letters, and alone for "
         "every other name",
     )
-    drop_speaker: tuple[str, ...] = option(
+    drop_speaker: tuple[str, ...] = _spoken(
         (),
         metavar="NAME,...",
         parse=label_list,
-        group=SPOKEN,
         help="leave out the turns of these speakers, as the log or --speaker-map calls them, "
         "before --session-gap",
     )

@@ -10,15 +10,10 @@ from typing import Any
 
 from dialtools.corpora.delimited import row_chunks
 from dialtools.corpora.dialogues import (
+    DIALOGUE_FIELDS,
     DOMAIN,
-    HISTORY,
-    IDS,
-    NAMED_LIKE_IDS,
     NO_TURNS,
     NULL_TURNS,
-    RESPONSE,
-    SPEAKERS,
-    TURN_KEYS,
     WITHOUT_TEXT,
     Dialogue,
     dialogue,
@@ -44,20 +39,6 @@ from dialtools.streams.policy import Policy, Where
 from dialtools.streams.shards import Shard, Span
 from dialtools.streams.spans import spans, within
 from dialtools.streams.tally import Tally
-
-DIALOGUE_FIELDS = (
-    *TURN_KEYS,
-    *NAMED_LIKE_IDS,
-    *TEXT_KEYS,
-    HISTORY,
-    RESPONSE,
-    PROMPT,
-    "speaker",
-    SPEAKERS,
-    *IDS,
-    DOMAIN,
-)
-"""All that a dialogue is read from."""
 
 
 def dialogue_chunks(
@@ -207,7 +188,7 @@ def dialogues(
     shape = Shaper(logs, tally)
     columns = chunk.data.schema.names if chunk.columnar else ()
     silent = {key: None for key in TEXT_KEYS if key in columns}  # a row lacks what is null
-    read = _read(chunk, policy, logs, DIALOGUE_FIELDS)
+    read = _read(chunk, policy, logs, (*DIALOGUE_FIELDS, PROMPT))
     for number, record in read:
         try:
             alone = utterances and is_utterance(record.keys() | silent)

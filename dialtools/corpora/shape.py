@@ -89,8 +89,8 @@ class Shaper:
         taken = (key, *asked, *((RESPONSE, "speaker") if key == HISTORY else ()))
         rest = {k: v for k, v in record.items() if k not in taken}
         sessions = list(self._parts(said, turns, times, tree=tree or self.tree))
-        if identity is None and len(sessions) > 1:
-            identity = _known_by(turns)
+        if identity is None and len(sessions) > 1:  # they go to one part of a split by it
+            identity = format(stable_hash("\n".join(turn["text"] for turn in turns)), "016x")
         for number, (session, again) in enumerate(sessions, 1):
             if identity is None:
                 yield Session({**rest, "turns": session})
@@ -168,18 +168,11 @@ class Shaper:
             again = int(not known.isdisjoint(branch[:1]))
             known.update(branch)
             moments = [times[place] for place in branch] if self.gap else []
-            for part in self._sessions([turns[place] for place in branch], moments):
-                yield part, again
+            gap = self.gap or inf
+            borders = [i for i in range(1, len(moments)) if moments[i] - moments[i - 1] > gap]
+            for start, end in zip([0, *borders], [*borders, len(branch)], strict=True):
+                yield [turns[place] for place in branch[start:end]], again
                 again = 0
-
-    def _sessions(
-        self, turns: list[dict[str, Any]], times: list[float]
-    ) -> Iterator[list[dict[str, Any]]]:
-        """Cut where a pause is longer than the gap; without one there are no times."""
-        gap = self.gap or inf
-        borders = [i for i in range(1, len(times)) if times[i] - times[i - 1] > gap]
-        for start, end in zip([0, *borders], [*borders, len(turns)], strict=True):
-            yield turns[start:end]
 
 
 def holds_turns(record: Mapping[str, Any]) -> bool:
@@ -201,11 +194,6 @@ def as_turns(record: Mapping[str, Any], tally: Tally) -> Iterator[tuple[Mapping[
         return
     for made in Shaper(LogOptions(), tally)(record):
         yield made.record, made.again
-
-
-def _known_by(turns: list[dict[str, Any]]) -> str:
-    """Return a name for a dialogue without one, by which its sessions go to one part of a split."""
-    return format(stable_hash("\n".join(turn["text"] for turn in turns)), "016x")
 
 
 def _role(turn: Any) -> str | None:

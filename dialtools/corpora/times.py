@@ -63,16 +63,16 @@ def seconds(value: Any, style: str | None = None) -> float:
     value = unwrapped(value)
     if isinstance(value, Carried):
         return seconds(str(value))
-    if isinstance(value, str) and value.strip():
-        if style and "%" in style:
-            return _by_pattern(value.strip(), style)
-        count = number(value)
-        return _text(value.strip(), style) if count is None else _scaled(count)
+    text = value.strip() if isinstance(value, str) else ""
+    if text and style and "%" in style:
+        return _by_pattern(text, style)
     count = number(value)
-    if count is None:
-        kind = repr(value) if isinstance(value, str) else json_kind(value)
-        raise BadTime(f"expected a time, got {kind}")
-    return _scaled(count)
+    if count is not None:
+        return _scaled(count)
+    if text:
+        return _text(text, style)
+    kind = repr(value) if isinstance(value, str) else json_kind(value)
+    raise BadTime(f"expected a time, got {kind}")
 
 
 def rank(value: Any, style: str | None = None) -> Rank:

@@ -31,18 +31,10 @@ class Span(NamedTuple):
     label: str
 
 
-class Utterance(NamedTuple):
-    """A text, its slots (None: nobody marked any), and the other fields of its record."""
+def utterance(record: Mapping[str, Any]) -> tuple[str, list[Span] | None, dict[str, Any]]:
+    """Return the text of a record, its slots (None: nobody marked any), and its other fields.
 
-    text: str
-    spans: list[Span] | None
-    fields: dict[str, Any]
-
-
-def utterance(record: Mapping[str, Any]) -> Utterance:
-    """Return the utterance of a record.
-
-    It has `text` and `slots`, or the `[type : value]` notation of MASSIVE and HWU64. Its `fields`
+    It has `text` and `slots`, or the `[type : value]` notation of MASSIVE and HWU64. The fields
     name label and split as dialtools does, whatever the record called them.
 
     Raises:
@@ -66,7 +58,7 @@ def utterance(record: Mapping[str, Any]) -> Utterance:
         present = next((dialect for dialect in dialects if dialect in fields), None)
         if present is not None and present != name:
             fields[name] = fields.pop(present)
-    return Utterance(text, spans, fields)
+    return text, spans, fields
 
 
 def slots(value: Any, text: str, name: str = "slots") -> list[Span]:

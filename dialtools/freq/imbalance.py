@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from dialtools.ranges import starts_of
+
 SCHEMA = "dialtools.imbalance/1"
 TOP = 0.01
 """The 1 % of the texts that WMDC's figure 1 tells of."""
@@ -68,15 +70,9 @@ def top_share(spectrum: Spectrum, top: float = TOP) -> float:
     Args:
         top: which share of the texts; it is one text at least.
     """
-    left = max(1, int(spectrum.distinct * top))
-    held = 0
-    for count, texts in zip(spectrum.counts.tolist(), spectrum.texts.tolist(), strict=True):
-        taken = min(left, texts)
-        held += taken * count
-        left -= taken
-        if not left:
-            break
-    return held / spectrum.total
+    first = max(1, int(spectrum.distinct * top))
+    taken = np.clip(first - starts_of(spectrum.texts), 0, spectrum.texts)
+    return int(taken @ spectrum.counts) / spectrum.total
 
 
 def gini(spectrum: Spectrum) -> float:

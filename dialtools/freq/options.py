@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import e
 
 from dialtools.corpora.options import CorpusOptions
@@ -12,6 +13,8 @@ from dialtools.freq.weights import WEIGHTS
 from dialtools.options import RunOptions, option, restated, run_option
 from dialtools.streams.options import OF_ALL_PARTS, OutputOptions, ShardOptions, memory_option
 from dialtools.values import at_least, logarithm_base, not_negative, picture, subset_of
+
+_weights = partial(option, group="Weights")
 
 
 @dataclass
@@ -73,50 +76,40 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         not_with="to",
     )
     limit: int | None = restated(CorpusOptions, "limit", not_with="summary")
-    annotate: bool = option(
-        False,
-        group="Weights",
-        help="instead, write the input, each record with its weight",
-        not_with="merge",
+    annotate: bool = _weights(
+        False, help="instead, write the input, each record with its weight", not_with="merge"
     )
-    counts: str | None = option(
+    counts: str | None = _weights(
         None,
         metavar="FILE",
-        group="Weights",
         shown="counted over the input itself",
         help="frequency records to weigh by; a text not in them has frequency 1",
         goes_with="annotate",
     )
-    weights: str = option(
+    weights: str = _weights(
         "irf",
         choices=WEIGHTS,
-        group="Weights",
         help="weight of frequency f: irf 1/(log f + 1) (WMDC), inverse 1/f, sqrt 1/sqrt f, none 1",
         not_with="summary",
     )
-    log_base: float = option(
+    log_base: float = _weights(
         e,
         metavar="B",
         parse=logarithm_base,
         shown="e",
-        group="Weights",
         help="base of the logarithm of irf",
         goes_with=("weights", ("irf",)),
         not_with="summary",
     )
-    smooth: float = option(
+    smooth: float = _weights(
         0.0,
         parse=not_negative,
-        group="Weights",
         help="add X to every frequency before weighing",
         goes_with=("weights", ("irf", "inverse", "sqrt")),
         not_with="summary",
     )
-    weights_mean_one: bool = option(
-        False,
-        group="Weights",
-        help="scale the weights to a mean of 1 over all that was counted",
-        not_with="summary",
+    weights_mean_one: bool = _weights(
+        False, help="scale the weights to a mean of 1 over all that was counted", not_with="summary"
     )
     memory: int = memory_option(help="memory to use; beyond it counts spill to disk ($TMPDIR)")
     jobs: int | None = run_option(

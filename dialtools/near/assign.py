@@ -75,21 +75,16 @@ class Assigning:
         return router
 
     def _refine(self, router: Router, path: str, *, sizes: Mapping[str, int]) -> None:
-        """Move prototypes towards rows of a file.
-
-        Args:
-            sizes: how many examples each class has.
-        """
+        """Move prototypes towards rows of a file; sizes tell how many examples each class has."""
 
         def blocks() -> Iterator[np.ndarray]:
             for part in embedding_parts([path]):
                 yield from self._blocks(router, part)
 
         counts_C = np.array([sizes[label] for label in router.labels])
-        done = refined(router.vectors, counts_C, blocks)
-        router.vectors = done.prototypes
-        rows = counted(done.rows, "unlabelled row")
-        self.notes.append(f"of {rows} {done.found:,} are surely of a class, and moved it")
+        router.vectors, found, every = refined(router.vectors, counts_C, blocks)
+        rows = counted(every, "unlabelled row")
+        self.notes.append(f"of {rows} {found:,} are surely of a class, and moved it")
 
     def _labelled(self, path: str | None) -> tuple[Embeddings, list[str]]:
         """Read the rows of a file that have a label, and these as text.

@@ -30,7 +30,9 @@ class Groups:
         """Yield the rows that are not alone, in their order."""
         group_N = linked(self.rows, least=self.least, advance=advance)[self.rows.vector]
         if self.least > HALF_DIGIT:  # rows without a vector are not near, even to each other
-            alone = np.flatnonzero(self._is_zero()[self.rows.vector])
+            blocks = self.rows.vectors.blocks(at_once=AT_ONCE)
+            is_zero_V = np.concatenate([~block_BD.any(1) for _, block_BD in blocks])
+            alone = np.flatnonzero(is_zero_V[self.rows.vector])
             group_N[alone] = len(self.rows.vectors) + alone
         _, first, which, sizes = np.unique(
             group_N, return_index=True, return_inverse=True, return_counts=True
@@ -47,11 +49,6 @@ class Groups:
                 **without(fields, *OWN),
             }
             yield pa.RecordBatch.from_pydict(columns)
-
-    def _is_zero(self) -> np.ndarray:
-        """Return (V,) which vector is zero."""
-        blocks = self.rows.vectors.blocks(at_once=AT_ONCE)
-        return np.concatenate([~block_BD.any(1) for _, block_BD in blocks])
 
     def closing_line(self) -> str:
         """Return how many there are."""

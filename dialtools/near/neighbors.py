@@ -54,11 +54,6 @@ class Join:
             self.among = among.read(options.files[-1])
 
     @property
-    def of_one_file(self) -> bool:
-        """Whether rows are searched among those that they are themselves."""
-        return not self.options.joins
-
-    @property
     def searched(self) -> int:
         """How many rows others are looked for of."""
         rows, limit = len(self.queries), self.options.limit
@@ -66,8 +61,8 @@ class Join:
 
     @property
     def count(self) -> int:
-        """How many vectors are looked for: a row's own is none of its neighbours."""
-        return self.options.k + self.of_one_file
+        """How many vectors are looked for: of one file a row's own is none of its neighbours."""
+        return self.options.k + (not self.options.joins)
 
     def batches(self, advance: Advance) -> Iterator[pa.RecordBatch]:
         """Yield the pairs, by rows of QUERIES, the nearest first."""
@@ -96,7 +91,7 @@ class Join:
     def _batch(self, table: Table, which_Q: np.ndarray, first: int) -> pa.RecordBatch:
         """Return the pairs of some rows, the first of which has a place."""
         own_Q = None
-        if self.of_one_file:
+        if not self.options.joins:
             own_Q = self.among.place_of(self.queries.number[first : first + len(which_Q)])
         found = nearest_rows_of(table, which_Q, self.among, count=self.options.k, own_Q=own_Q)
         self.pairs += len(found.row)

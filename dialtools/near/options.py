@@ -41,10 +41,7 @@ class NeighborOptions(OutputOptions, RunOptions):
         not_with="groups",
     )
     min_cosine: float | None = option(
-        None,
-        parse=cosine,
-        help="lowest cosine of a row that counts as near",
-        shown="none",
+        None, parse=cosine, help="lowest cosine of a row that counts as near", shown="none"
     )
     vectors: tuple[str, ...] = input_option(
         (),
@@ -73,13 +70,9 @@ class NeighborOptions(OutputOptions, RunOptions):
             raise ConfigError("two files at most: QUERIES and INDEX", hint="a folder is one")
         if self.crosses and self.inputs in ((), ("-",)):
             raise ConfigError("vectors of two names are searched in a named file, not in stdin")
-        if self.groups:
-            self._check_groups()
-
-    def _check_groups(self) -> None:
-        if self.min_cosine is None:
+        if self.groups and self.min_cosine is None:
             raise ConfigError("--groups needs --min-cosine X: what links two rows")
-        if self.joins or self.crosses:
+        if self.groups and (self.joins or self.crosses):
             raise ConfigError("--groups is of all rows of one file, by one vector each")
 
     @property

@@ -100,11 +100,7 @@ class Router:
         return np.round(cosine_NM, DIGITS).clip(-1, 1)
 
     def save(self, path: str, *, facts: dict[str, Any], overwrite: bool) -> None:
-        """Write it as Parquet.
-
-        Args:
-            facts: provenance.
-        """
+        """Write it as Parquet, with facts of provenance."""
         from dialtools.streams.provenance import as_metadata
 
         own = {"nearest": self.nearest, "none": self.none}

@@ -58,15 +58,19 @@ class Rows:
         """Read a file, or a folder of parts.
 
         Raises:
-            DataError: if it holds no rows, lacks a field or vectors, or its vectors are of more
-                than one model or length.
+            DataError: if it holds no rows, lacks a field or vectors, has a field of several types,
+                or its vectors are of more than one model or length.
         """
         for part in embedding_parts([path]):
             self._add(part)
         if not self._seen:
             raise DataError("holds no rows", where=display_name(path))
         self.vector = np.concatenate(self._vector)
-        self.fields = one_table(self._tables, where=display_name(path))
+        try:
+            self.fields = pa.concat_tables(self._tables, promote_options="permissive")
+        except pa.ArrowException as error:
+            message = f"a field is not of one type: {first_line(error)}"
+            raise DataError(message, where=display_name(path), hint=HINT_OF_KEEP) from None
         self.number = self.fields[ROW].to_numpy()
         self.order = np.argsort(self.vector, kind="stable")
         self.starts = np.searchsorted(self.vector[self.order], np.arange(len(self.vectors) + 1))
@@ -141,25 +145,8 @@ def without(columns: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: values for name, values in columns.items() if name not in names}
 
 
-def one_table(tables: Sequence[pa.Table], *, where: str) -> pa.Table:
-    """Return tables one after another.
-
-    Raises:
-        DataError: if a field is of several types.
-    """
-    try:
-        return pa.concat_tables(tables, promote_options="permissive")
-    except pa.ArrowException as error:
-        message = f"a field is not of one type: {first_line(error)}"
-        raise DataError(message, where=where, hint=HINT_OF_KEEP) from None
-
-
 def _keys(texts: Sequence[Any], *, first: int) -> np.ndarray:
-    """Return a 64-bit integer for each text, or list of turns; a row without one is like no other.
-
-    Args:
-        first: the number of the first row.
-    """
+    """Return a 64-bit integer for each text, or list of turns; one without is like no other."""
     keys = (
         hash(text if isinstance(text, str) else (row,) if text is None else repr(text))
         for row, text in enumerate(texts, first)

@@ -39,9 +39,7 @@ class SearchOptions(PieceOptions, RunOptions):
     vectors: str | None = restated(VectorsOptions, "vectors")
     keep: tuple[str, ...] = restated(NeighborOptions, "keep")
     json: bool = output_option(
-        False,
-        help="write a JSON line per row",
-        shown="when stdout is not a terminal",
+        False, help="write a JSON line per row", shown="when stdout is not a terminal"
     )
 
     def __post_init__(self) -> None:

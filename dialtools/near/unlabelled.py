@@ -6,7 +6,6 @@ N rows, C classes, D dimensions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,24 +18,9 @@ ROUNDS = 3
 """After these, prototypes hardly move."""
 
 
-@dataclass(frozen=True)
-class Refined:
-    """Prototypes, and what moved them.
-
-    Attributes:
-        prototypes: (C, D), of length 1.
-        found: rows that were of a class, when they moved last.
-        rows: all that there are.
-    """
-
-    prototypes: np.ndarray
-    found: int
-    rows: int
-
-
 def refined(
     prototypes_CD: np.ndarray, sizes_C: np.ndarray, blocks: Callable[[], Iterable[np.ndarray]]
-) -> Refined:
+) -> tuple[np.ndarray, int, int]:
     """Move the prototype of each class towards the unlabelled rows that are surely of it.
 
     A row is surely of its nearest class if it is nearer to that than any other class is: what is
@@ -47,12 +31,15 @@ def refined(
         prototypes_CD: of the examples, of length 1.
         sizes_C: how many examples each class has.
         blocks: gives the rows, as (N, D) blocks, from the beginning each time.
+
+    Returns:
+        (C, D) prototypes of length 1; rows that were of a class, when they moved last; all rows.
     """
     told_CD, found, rows = prototypes_CD * sizes_C[:, None], 0, 0
     for _ in range(ROUNDS):
         sums_CD, found, rows = _found(prototypes_CD, blocks())
         prototypes_CD = unit((told_CD + WORTH * unit(sums_CD)).astype(np.float32))
-    return Refined(prototypes_CD, found, rows)
+    return prototypes_CD, found, rows
 
 
 def _found(prototypes_CD: np.ndarray, blocks: Iterable[np.ndarray]) -> tuple[np.ndarray, int, int]:

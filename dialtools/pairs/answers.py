@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 from itertools import groupby, islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -41,14 +41,6 @@ ALONE, BEYOND = "without another of the same answer", "beyond --per-answer"
 """Why an utterance is in no pair; one that comes again counts with the others of its answer."""
 
 
-class Answered(NamedTuple):
-    """The utterances of a chunk, each under its part of the split and its answer's skeleton."""
-
-    rows: list[Row]
-    tally: Tally
-    rejected: list[Rejected]
-
-
 def pair_chunks(
     chunks: Iterable[Chunk], options: PairOptions, policy: Policy, tally: Tally
 ) -> Iterator[Chunk]:
@@ -68,13 +60,18 @@ def _answered(
 ) -> Iterator[Row]:
     """Yield each utterance that has an answer, in the order of the input."""
     whole = replace(options, sample=None)  # of the pairs, not of what they are made of
-    for found in ordered_map(partial(_of_chunk, options=whole), chunks, jobs=options.jobs):
-        policy.replay(found.rejected)
-        tally.merge(found.tally)
-        yield from found.rows
+    work = partial(_of_chunk, options=whole)
+    for rows, own, rejected in ordered_map(work, chunks, jobs=options.jobs):
+        policy.replay(rejected)
+        tally.merge(own)
+        yield from rows
 
 
-def _of_chunk(chunk: Chunk, *, options: PairOptions) -> Answered:
+def _of_chunk(chunk: Chunk, *, options: PairOptions) -> tuple[list[Row], Tally, list[Rejected]]:
+    """Return the utterances of a chunk, each under its part of the split and its answer's skeleton.
+
+    With them come the counts of the chunk, and its bad records.
+    """
     policy, tally = Collecting(), Tally()
     turns, pairs = consecutive(chunk, options, policy, tally)
     tally.sources = len(turns.sizes)
@@ -95,7 +92,7 @@ def _of_chunk(chunk: Chunk, *, options: PairOptions) -> Answered:
             continue
         turn = {"text": texts[said], "id": ids[d], "of": stable_hash(names[d]), "part": part}
         rows.append(Row(int(turns.lines[d]), f"{part}\n{key}", turn))
-    return Answered(rows, tally, policy.rejected)
+    return rows, tally, policy.rejected
 
 
 def _pairs(rows: Iterator[Row], options: PairOptions, tally: Tally) -> Iterator[dict[str, Any]]:

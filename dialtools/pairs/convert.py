@@ -9,14 +9,7 @@ import numpy as np
 
 from dialtools.chance import share, split_of
 from dialtools.corpora import fields
-from dialtools.corpora.dialogues import (
-    HISTORY,
-    RESPONSE,
-    field_of_turns,
-    known_by,
-    uncut,
-    whose,
-)
+from dialtools.corpora.dialogues import HISTORY, RESPONSE, field_of_turns, known_by, uncut, whose
 from dialtools.corpora.fields import FIRST, SECOND, BadRecord
 from dialtools.corpora.logs import probe, shown
 from dialtools.corpora.read import dialogue_records

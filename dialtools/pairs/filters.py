@@ -48,10 +48,7 @@ def _masks(turns: FlatTurns, options: PairOptions) -> Iterator[tuple[str, Mask]]
     if options.kind != "self":
         yield "repeated", _not_repeated(turns)
     if options.sample:
-        # what comes again shares its lot
-        once = options.distinct or options.kind in ("self", "same-label")
-        draw = _sampled_texts if once else _sampled
-        yield "not sampled", draw(turns, options.sample, seed=options.seed)
+        yield "not sampled", _sampled(options.sample, turns, options)
 
 
 def _without(fault: np.ndarray, *, named: bool) -> Mask:
@@ -111,32 +108,27 @@ def same_as_next(texts: pa.StringArray) -> np.ndarray:
     return np.asarray(pc.equal(texts[:-1], texts[1:]).fill_null(False))
 
 
-def _sampled(turns: FlatTurns, size: float, *, seed: int) -> Mask:
-    """Keep a share of the pairs, drawn by what each is known by: dialogue, turn and window."""
-
-    def known_as(pairs: Pairs) -> Iterator[str]:
-        names = names_or_texts(turns)
-        turn = pairs.response - turns.starts[pairs.dialogue]
-        columns = (pairs.dialogue.tolist(), turn.tolist(), pairs.window.tolist())
-        return (f"{names[d]}\t{t}\t{window}" for d, t, window in zip(*columns, strict=True))
-
-    return _drawn_by(known_as, size, seed)
+def _sampled(size: float, turns: FlatTurns, options: PairOptions) -> Mask:
+    """Keep a share of the pairs, drawn by a name of each; what comes again shares its lot."""
+    once = options.distinct or options.kind in ("self", "same-label")
+    names, seed = _texts_joined if once else _places, options.seed
+    return lambda pairs: np.fromiter(
+        (share(name, seed=seed) < size for name in names(pairs, turns)), bool
+    )
 
 
-def _sampled_texts(turns: FlatTurns, size: float, *, seed: int) -> Mask:
-    """Keep a share of the distinct pairs, drawn by their texts."""
-
-    def joined(pairs: Pairs) -> Iterator[str]:
-        texts = turns.texts.to_pylist()
-        columns = (pairs.start.tolist(), pairs.end.tolist(), pairs.response.tolist())
-        return ("\n".join([*texts[s:e], texts[r]]) for s, e, r in zip(*columns, strict=True))
-
-    return _drawn_by(joined, size, seed)
+def _places(pairs: Pairs, turns: FlatTurns) -> Iterator[str]:
+    """Return where each pair stands: dialogue, turn and window."""
+    names = names_or_texts(turns)
+    turn = pairs.response - turns.starts[pairs.dialogue]
+    columns = (pairs.dialogue.tolist(), turn.tolist(), pairs.window.tolist())
+    return (f"{names[d]}\t{t}\t{window}" for d, t, window in zip(*columns, strict=True))
 
 
-def _drawn_by(names: Callable[[Pairs], Iterator[str]], size: float, seed: int) -> Mask:
-    """Keep a share of the pairs, drawn by a name of each."""
-    return lambda pairs: np.fromiter((share(n, seed=seed) < size for n in names(pairs)), bool)
+def _texts_joined(pairs: Pairs, turns: FlatTurns) -> Iterator[str]:
+    texts = turns.texts.to_pylist()
+    columns = (pairs.start.tolist(), pairs.end.tolist(), pairs.response.tolist())
+    return ("\n".join([*texts[s:e], texts[r]]) for s, e, r in zip(*columns, strict=True))
 
 
 def names_or_texts(turns: FlatTurns) -> list[str]:

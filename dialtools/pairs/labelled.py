@@ -37,11 +37,8 @@ NEGATIVE: tuple[str, ...] = ("contradiction", "negative")
 """Labels of two texts: of SNLI and MNLI, of Dialogue NLI."""
 INSTRUCTION, INPUT = "instruction", "input"
 TRIPLES_A_CHUNK = 4096
-SIMILAR = "similar"
 Read = tuple[Chunk, int, dict[str, Any]]
 """A record, with its chunk and its line."""
-Talks = Iterator[tuple[int, Dialogue]]
-"""Texts of a record as the turns of a dialogue, with its line."""
 
 
 def coupled(
@@ -50,7 +47,7 @@ def coupled(
     """Return the two texts of each record, as two turns: a question and its answer, ..."""
     names = [(name,) for name in options.texts] or [ASKED, ANSWERED]
     rows = _rows(chunk, options, policy, names, "a couple")
-    turns = FlatTurns.of((line, _talk(name, texts, options)) for line, name, texts in rows)
+    turns = FlatTurns.of((line, talk(name, texts, options)) for line, name, texts in rows)
     return turns, windowed(turns, (1,))
 
 
@@ -59,7 +56,7 @@ def triples(
 ) -> tuple[FlatTurns, Pairs]:
     """Return text, what it entails and what contradicts it, as three turns (SimCSE-sup)."""
     rows = _rows(chunk, options, policy, THREE_TEXTS, "three texts")
-    turns = FlatTurns.of((line, _talk(name, texts, options)) for line, name, texts in rows)
+    turns = FlatTurns.of((line, talk(name, texts, options)) for line, name, texts in rows)
     first = windowed(turns, (1,))
     return turns, first.where(first.response == turns.starts[first.dialogue] + 1)
 
@@ -143,18 +140,18 @@ def entailed(
     labels = (*POSITIVE, *NEGATIVE) if flagged else POSITIVE
     similar: list[bool] = []
 
-    def talks() -> Talks:
+    def talks() -> Iterator[tuple[int, Dialogue]]:
         for line, name, texts in _rows(chunk, options, policy, TWO_TEXTS, "two texts"):
             *texts, label = texts
             if label.lower() not in labels:
                 _leave_out(label, tally)
                 continue
             similar.append(label.lower() in POSITIVE)
-            yield line, _talk(name, texts, options)
+            yield line, talk(name, texts, options)
 
     turns = FlatTurns.of(talks())
     if flagged:
-        turns.facts[SIMILAR] = pa.array(similar, pa.bool_()).cast(pa.uint8())
+        turns.facts["similar"] = pa.array(similar, pa.bool_()).cast(pa.uint8())
     return turns, windowed(turns, (1,))
 
 
@@ -165,11 +162,7 @@ def _leave_out(label: str, tally: Tally) -> None:
 
 
 def _rows(
-    chunk: Chunk,
-    options: PairOptions,
-    policy: Policy,
-    names: Sequence[tuple[str, ...]],
-    what: str,
+    chunk: Chunk, options: PairOptions, policy: Policy, names: Sequence[tuple[str, ...]], what: str
 ) -> Iterator[tuple[int, str | None, list[str]]]:
     """Yield line, name and texts of each record; one that lacks a text goes to the policy.
 
@@ -213,7 +206,8 @@ def check_columns(chunk: Chunk, names: Iterable[tuple[str, ...]], what: str) -> 
     return unknown
 
 
-def _talk(name: str | None, texts: list[str], options: PairOptions) -> Dialogue:
+def talk(name: str | None, texts: list[str], options: PairOptions) -> Dialogue:
+    """Return texts as the turns of a dialogue, of which nobody says who speaks."""
     lower = [text.strip().lower() if options.lower else text.strip() for text in texts]
     return Dialogue(name, lower, [None] * len(texts), read=known_by(name, texts))
 

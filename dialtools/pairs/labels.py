@@ -11,13 +11,13 @@ from typing import Any
 
 from dialtools.corpora import fields
 from dialtools.corpora.by_dialogue import Row, by_dialogue
-from dialtools.corpora.dialogues import Dialogue, key_of_turns
+from dialtools.corpora.dialogues import key_of_turns
 from dialtools.corpora.flat import FlatTurns
 from dialtools.corpora.logs import log_records
 from dialtools.corpora.read import record_chunks
 from dialtools.corpora.splits import VALIDATION
 from dialtools.pairs.draw import drawn
-from dialtools.pairs.labelled import check_columns, field_of
+from dialtools.pairs.labelled import check_columns, field_of, talk
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.windows import Pairs, windowed
 from dialtools.streams.chunks import ROWS, Chunk, records
@@ -118,11 +118,8 @@ def of_one_label(
 
     dial-train takes no neighbour in a dialogue for a negative, and so no text of the same label.
     """
-    turns = FlatTurns.of((line, _talk(pair, options)) for line, pair in records(chunk, policy))
+    turns = FlatTurns.of(
+        (line, talk(pair["label"], [pair["text"], pair["other"]], options))
+        for line, pair in records(chunk, policy)
+    )
     return turns, windowed(turns, (1,))
-
-
-def _talk(pair: dict[str, str], options: PairOptions) -> Dialogue:
-    texts = [pair["text"], pair["other"]]
-    texts = [text.lower() for text in texts] if options.lower else texts
-    return Dialogue(pair["label"], texts, [None, None])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from dialtools.corpora.options import CorpusOptions, LogOptions
@@ -51,7 +52,8 @@ RECORDS = ("dialogue", "utterance")
 """Kinds that are records of the corpus itself."""
 OTHER_SPEAKER = "of another speaker"
 """Why --speaker drops a pair."""
-MORE = "More about pairs"
+
+_more = partial(option, group="More about pairs")
 
 
 @dataclass
@@ -89,141 +91,117 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     output: str = restated(OutputOptions, "output", group="Options")
     to: str | None = restated(OutputOptions, "to", group="Options")
     from_: str | None = restated(CorpusOptions, "from_", group="Options")
-    kind: str = option(
-        "consecutive",
-        choices=KINDS,
-        help="what makes a pair; see Kinds below",
-    )
-    short_windows: bool = option(
+    kind: str = option("consecutive", choices=KINDS, help="what makes a pair; see Kinds below")
+    short_windows: bool = _more(
         False,
-        group=MORE,
         help="also use shorter windows at the beginning of a dialogue",
         goes_with=("kind", ("consecutive",)),
     )
-    texts: tuple[str, ...] = option(
+    texts: tuple[str, ...] = _more(
         (),
         metavar="NAME,NAME",
         parse=two_names,
-        group=MORE,
         help="the two fields of --kind texts, or the text and the label of same-label",
         shown="anchor, question, query, prompt, ...; positive, answer, response, ...; text; label",
         goes_with=("kind", ("texts", "same-label")),
     )
-    words_by: str = option(
+    words_by: str = _more(
         "auto",
         choices=WORDS_BY,
-        group=MORE,
         help="count words between blanks, or characters; auto: characters in scripts without "
         "blanks (Chinese, Japanese, Thai, ...)",
         goes_with="min_words",
     )
-    words_of: str = option(
+    words_of: str = _more(
         "members",
         choices=("members", "joined"),
-        group=MORE,
         help="count the words of each turn of the context, or of all of them joined",
         goes_with="min_words",
     )
-    merge_speaker: bool = option(
+    merge_speaker: bool = _more(
         False,
-        group=MORE,
         help="first join consecutive turns of one speaker",
         not_with=("kind", (*RECORDS, *OF_TEXTS)),
     )
-    min_turns: int = option(
+    min_turns: int = _more(
         0,
         parse=at_least(0),
-        group=MORE,
         help="leave out dialogues with fewer turns (after joining)",
         not_with=NO_TURNS,
     )
-    first: int | None = option(
+    first: int | None = _more(
         None,
         parse=at_least(1),
-        group=MORE,
         help="write the first N turns of a dialogue only, counted after --drop-speaker; 1 is "
         "what it begins with",
         goes_with=("kind", RECORDS),
     )
-    per_answer: int = option(
+    per_answer: int = _more(
         20,
         parse=at_least(1),
-        group=MORE,
         help="at most N pairs from one answer, for --kind same-answer",
         goes_with=("kind", ("same-answer",)),
     )
-    per_text: int = option(
+    per_text: int = _more(
         4,
         parse=at_least(1),
-        group=MORE,
         help="pairs that begin with a text, for --kind same-label; each text ends as many",
         goes_with=("kind", ("same-label",)),
     )
-    follow: int = option(
+    follow: int = _more(
         0,
         parse=at_least(0),
-        group=MORE,
         help="add up to N turns after the response, as `follow`",
         goes_with=("kind", ("consecutive",)),
     )
-    inner: bool = option(
+    inner: bool = _more(
         False,
-        group=MORE,
         help="only responses that another turn follows; with --window 3 --short-windows "
         "--follow 3 these are the samples of DialogueCSE",
         goes_with=("kind", ("consecutive",)),
     )
-    domain: bool = option(
+    domain: bool = _more(
         False,
-        group=MORE,
         help="add the dialogue's `domain` to each pair; dial-train can draw negatives by it",
         goes_with=("kind", ("consecutive", "self", "random-split")),
     )
-    speaker: str | None = option(
+    speaker: str | None = _more(
         None,
         metavar="NAME",
         parse=composed,
-        group=MORE,
         help="only responses of this speaker (the name after --speaker-map); --drop-speaker "
         "leaves the others out of records",
         goes_with=("kind", ("consecutive", "self", "same-answer")),
     )
-    reader: str = option(
+    reader: str = _more(
         "plain",
         choices=READERS,
-        group=MORE,
         help="tod-bert: keep the turns that TOD-BERT's corpus readers keep, on which DSE was "
         "trained; CamRest676 has a reader of its own",
         not_with=("kind", (*RECORDS, *OF_TEXTS)),
     )
-    lower: bool = option(False, group=MORE, help="lower-case the text", not_with=("kind", RECORDS))
-    distinct: bool = option(
+    lower: bool = _more(False, help="lower-case the text", not_with=("kind", RECORDS))
+    distinct: bool = _more(
         False,
-        group=MORE,
         help="keep only the first of identical pairs (takes 16 bytes of memory each)",
         not_with=("kind", RECORDS),
     )
-    summary: bool = option(
+    summary: bool = _more(
         False,
-        group=MORE,
         help="instead, count for each input by itself, and add up for all: dialogues (one that "
         "goes on in the next input in both), turns, neighbouring turns of one speaker, pairs "
         "made, kept and dropped",
         not_with=("kind", (*RECORDS, "same-answer", "same-label")),
     )
-    json: bool = option(
+    json: bool = _more(
         False,
-        group=MORE,
         help="write --summary as JSONL even on a terminal",
         how=True,
         goes_with="summary",
         not_with="to",
     )
     jobs: int = run_option(
-        1,
-        short="-j",
-        parse=at_least(1),
-        help="number of processes; the output is the same for any",
+        1, short="-j", parse=at_least(1), help="number of processes; the output is the same for any"
     )
 
     dialogue_column: str | None = restated(LogOptions, "dialogue_column", not_with=NO_TURNS)

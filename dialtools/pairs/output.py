@@ -38,15 +38,11 @@ class Outputs:
     """The files of a run by part of the split (one, "", without); in a dry run nothing is written.
 
     Attributes:
+        facts: returns what made them; asked for where an output tells it.
         rows: how many each part has got.
     """
 
     def __init__(self, options: PairOptions, kind: str, facts: Callable[[], Facts]) -> None:
-        """Name the files.
-
-        Args:
-            facts: returns what made them; asked for where an output tells it.
-        """
         self.options, self.kind, self.facts = options, kind, facts
         self.paths = {part: options.output.replace("{split}", part) for part in options.shares}
         self.paths = self.paths or {"": options.output}

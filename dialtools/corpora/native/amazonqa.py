@@ -56,7 +56,7 @@ def _pairs(line: str) -> Iterator[Any]:
 
 def _value(line: str) -> Any:
     """Return the object of a line, written as JSON or as Python does; a broken line as it is."""
-    for text in (line, ESCAPES.sub(_without_escaped_quote, line)):
+    for text in (line, ESCAPES.sub(lambda e: "'" if e[1] == "'" else e[0], line)):
         try:
             return orjson.loads(text)
         except orjson.JSONDecodeError:
@@ -70,10 +70,6 @@ def _value(line: str) -> Any:
             return orjson.loads(orjson.dumps(ast.literal_eval(line.strip())))
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return line
-
-
-def _without_escaped_quote(escape: re.Match[str]) -> str:
-    return "'" if escape[1] == "'" else escape[0]
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -56,7 +56,6 @@ DAMAGED = (
     zlib.error,
     lzma.LZMAError,
     RuntimeError,
-    NotImplementedError,
     ValueError,  # names that are no text
 )
 """What the libraries of archives raise for one that is broken, encrypted or of an unknown kind."""

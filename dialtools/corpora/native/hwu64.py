@@ -34,11 +34,7 @@ def raw(files: Files) -> Iterator[Raw]:
         return
     for pattern, split in FOLD.items():
         names = files.names(pattern)
-        folds = {
-            name.rsplit("/", pattern.count("/") + 1)[0]
-            for name in names
-            if "/" in name.removesuffix(pattern)
-        }
+        folds = {name.rsplit("/", pattern.count("/") + 1)[0] for name in names}
         if len({name.split("/")[-1] for name in names}) < len(names):
             files.fail(
                 names[0],

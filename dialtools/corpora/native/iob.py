@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
-from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.raw import Raw, Unexpected, each_file, slot
+from dialtools.corpora.native.files import Files
+from dialtools.corpora.native.raw import Raw, Unexpected, each_file, numbered, slot
 from dialtools.streams.tally import counted
 
 TEXTS, TAGS, LABELS = "seq.in", "seq.out", "label"
@@ -32,9 +32,7 @@ def raw(files: Files, texts: str) -> Iterator[Raw]:
     counts = [f"{name} has {counted(len(lines), 'line')}" for name, lines in contents.items()]
     if len(set(map(len, contents.values()))) > 1:
         files.fail(texts, ", ".join(counts))
-    folder = texts.removesuffix(TEXTS)
-    for number, row in enumerate(zip(*contents.values(), strict=True), 1):
-        yield Raw(files.where(texts, number), split_of_name(folder), row)
+    yield from numbered(files, texts, enumerate(zip(*contents.values(), strict=True), 1))
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -99,11 +99,7 @@ def _near(day: str | None, month_and_day: str) -> str | None:
 
 
 def _line(text: str, day: str | None) -> tuple[str | None, Line | None]:
-    """Return date and content of a line, if it has any.
-
-    Args:
-        day: of the lines before, which tells the year.
-    """
+    """Return date and content of a line, if it has any; the day before it tells the year."""
     if tabbed := WEECHAT.fullmatch(text):
         dated, time, nick, said = tabbed.groups()
         nick = nick.strip().lstrip("@+%&~!")

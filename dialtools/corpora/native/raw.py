@@ -197,13 +197,9 @@ def occurrences(text: str, values: dict[str, Any] | list[tuple[str, Any]]) -> li
     lowered = text.lower()
     # a few letters change their length with their case, and places in the text must stay
     whole = lowered if len(lowered) == len(text) else text
-    if isinstance(values, dict):
-        pairs = list(values.items())
-    else:
-        pairs = list(dict.fromkeys((k, v) for k, v in values if isinstance(v, str)))
-    for label, value in sorted(pairs, key=lambda item: -len(str(item[1]))):
-        if not isinstance(value, str) or not value.strip():
-            continue
+    pairs = values.items() if isinstance(values, dict) else values
+    said = dict.fromkeys((k, v) for k, v in pairs if isinstance(v, str) and v.strip())
+    for label, value in sorted(said, key=lambda pair: -len(pair[1])):
         for match in re.finditer(rf"(?<!\w){re.escape(value.strip().lower())}(?!\w)", whole):
             if all(match.end() <= s["start"] or s["end"] <= match.start() for s in slots):
                 slots.append(slot(*match.span(), label))

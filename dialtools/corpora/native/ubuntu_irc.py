@@ -29,7 +29,8 @@ def raw(files: Files, name: str) -> Iterator[Raw]:
     Raises:
         DataError: if a log has no annotation beside it, or that is none.
     """
-    links = files.beside(name, name.split("/")[-1].removesuffix(LOG) + LINKS)
+    stem = name.split("/")[-1].removesuffix(LOG)
+    links = files.beside(name, stem + LINKS)
     if links is None:
         files.fail(name, f"no {LINKS} beside it")
     messages = {
@@ -38,7 +39,6 @@ def raw(files: Files, name: str) -> Iterator[Raw]:
         if (message := MESSAGE.fullmatch(line.rstrip("\r")))
     }
     parents = _parents(files, links)
-    stem = name.split("/")[-1].removesuffix(LOG)
     for at in sorted(parents.keys() & messages.keys()):
         chain = [messages[n] for n in _before(at, parents) if n in messages][:LONGEST]
         if chain:
