@@ -28,7 +28,8 @@ both.
 Kinds:
 
   consecutive   a context and its response
-  self          each distinct utterance with itself (dropout pairs)
+  self          each distinct utterance with itself: dropout makes its two
+                vectors differ (SimCSE), or masks hide words (mlm)
   random-split  a turn of the system, drawn by --seed, and all that came
                 before it (TOD-BERT)
   same-answer   two utterances of different dialogues that got the same

@@ -50,8 +50,8 @@ class FindOptions:
         "5-50",
         metavar="N|LOW-HIGH",
         parse=count_or_bounds,
-        help="number of clusters; of bounds, the number with the highest silhouette; not with "
-        "hdbscan",
+        help="number of clusters; of bounds, the number whose clusters are best apart (highest "
+        "silhouette); not with hdbscan",
         goes_with=("method", (KMEANS, AGGLOMERATIVE)),
         not_with="distance",
     )

@@ -30,7 +30,12 @@ class DerivedOptions(RemoteCodeOptions, RunOptions):
         EmbedOptions, "model", help="encoder: a model directory, or a name in the local cache"
     )
     output: str = restated(
-        OutputOptions, "output", default="", metavar="DIR", help="model directory to write"
+        OutputOptions,
+        "output",
+        default="",
+        metavar="DIR",
+        help="model directory to write",
+        shown="needed",
     )
     overwrite: bool = restated(
         OutputOptions, "overwrite", help="replace an existing model directory"

@@ -43,6 +43,7 @@ class EmbedOptions(
         metavar="DIR",
         parse=folder,
         help="model directory, name in the local cache, or text file of word vectors",
+        shown="needed",
     )
     field: tuple[str, ...] = option(
         (),
@@ -116,9 +117,10 @@ class EmbedOptions(
     transform: str | None = _transform(
         None,
         metavar="|".join((*KINDS, "FILE")),
-        help="center, top (remove the top directions), whiten or flow is fitted to the input or "
-        "to --fit-on; to-response moves contexts (the only field, or the first of two) to where "
-        "their responses lie; FILE is one written by --save-transform",
+        help="change the vectors: center subtracts their mean, top also their first directions, "
+        "whiten and flow spread them evenly, all fitted to the input or to --fit-on; to-response "
+        "moves contexts (the only field, or the first of two) to where their responses lie, to "
+        "find those more often; FILE: as --save-transform wrote it",
     )
     whiten: bool | None = _transform(None, help="short for --transform whiten")
     fit_on: str | None = _transform(

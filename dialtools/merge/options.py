@@ -52,7 +52,12 @@ class MergeOptions(PieceOptions, RunOptions):
         help="the start, then models that were trained from it, each with its weight: dse*0.7",
     )
     output: str = restated(
-        OutputOptions, "output", default="", metavar="DIR", help="model directory to write"
+        OutputOptions,
+        "output",
+        default="",
+        metavar="DIR",
+        help="model directory to write",
+        shown="needed",
     )
     overwrite: bool = restated(
         OutputOptions, "overwrite", help="replace an existing model directory"

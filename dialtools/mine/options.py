@@ -30,6 +30,7 @@ class MineOptions(InputOptions, OutputOptions, RunOptions):
         metavar="FILE[,FILE...]",
         parse=name_list,
         help="vectors of contexts and responses, or of single texts, with their texts beside them",
+        shown="needed",
     )
     num_negatives: int = option(
         3, parse=at_least(1), help="number of negatives per pair, if there are as many"

@@ -71,7 +71,8 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     min_words: int = option(
         0,
         parse=at_least(0),
-        help="keep pairs whose turns all have N words or more (the papers' > 3 is 4)",
+        help="leave out pairs with a turn of fewer than N words, such as ok, which says little "
+        "(the papers' > 3 is 4)",
         not_with=("kind", RECORDS),
     )
     sample: float | None = option(

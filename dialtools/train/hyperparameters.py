@@ -53,7 +53,8 @@ class Hyperparameters:
     )
     batch_size: int = by_recipe(
         parse=at_least(2),
-        help="pairs a batch; the batch is also the pool of negatives",
+        help="pairs a step; a contrast tells each apart from the others, its negatives: more make "
+        "that harder",
     )
     lr: float = by_recipe(
         parse=not_negative,

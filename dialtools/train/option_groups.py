@@ -181,8 +181,8 @@ class MemoryOptions:
         "auto",
         choices=("auto", "on", "off"),
         group="Engine",
-        help="encode twice and keep one micro-batch in memory; auto: if a batch would need "
-        "over 2 GiB, or half of a GPU's memory",
+        help="save memory for the time of a second encoding: one micro-batch is kept, not the "
+        "batch; auto: if that would need over 2 GiB, or half of a GPU's memory",
     )
 
 
@@ -193,7 +193,7 @@ class ProgressOptions:
     checkpoint_every: int = output_option(
         200,
         parse=at_least(1),
-        help="steps between checkpoints",
+        help="steps between checkpoints, from which --resume goes on",
         how=True,
     )
     snapshot_every: int | str | None = output_option(

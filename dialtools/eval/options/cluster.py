@@ -90,8 +90,8 @@ class ClusterOptions(FindOptions, SplitOptions):
         metavar="N|LOW-HIGH|labels",
         parse=either({LABELS: LABELS}, count_or_bounds),
         help=(
-            "number of clusters; of bounds, the number with the highest silhouette; labels: as "
-            "many as there are labels"
+            "number of clusters; of bounds, the number whose clusters are best apart (highest "
+            "silhouette); labels: as many as there are labels"
         ),
     )
     restarts: int = restated(FindOptions, "restarts", not_with=OF_MTEB)

@@ -71,7 +71,7 @@ class TemperatureOptions:
 
     temperature: float = by_recipe(
         parse=positive,
-        help="temperature of the loss",
+        help="temperature of the loss: the lower it is, the more the nearest negatives count",
         not_with=("utterance_weight", (0.0,)),
     )
 
@@ -82,8 +82,8 @@ class HeadOptions:
 
     head: str = by_recipe(
         choices=HEADS,
-        help="head used in training and dropped at the end; window-linear: one for each window "
-        "size",
+        help="layer behind the encoder, used in training and dropped at the end; window-linear: "
+        "one for each window size",
     )
     keep_head: bool = by_recipe(
         default=False,
@@ -101,7 +101,7 @@ class FalseNegativeOptions:
 
     mask_false_negatives: bool = by_recipe(
         help="do not use as negatives the same text (or template), or its neighbours in the "
-        "dialogue",
+        "dialogue: they may be right answers",
     )
 
 
