@@ -18,8 +18,8 @@ train() {
   trained "$1" --model "$start" --precision "$precision" --seed "$seed" "${@:2}"
   embed "$1" "$1"
 }
-windows=(--method held windows.train.arrow)
-answers=(--method same-answer-held few-windows.train.arrow same.train.arrow)
+windows=(--method held --no-center windows.train.arrow)
+answers=(--method same-answer-held --no-center few-windows.train.arrow same.train.arrow)
 
 embed start "$start"
 for seed in $seeds; do

@@ -40,7 +40,7 @@ def main(options: CutOptions, run: Run) -> None:
     provenance = run.provenance() | {"inputs": []}  # it reads no records
     with atomic_directory(options.output, overwrite=options.overwrite) as folder:
         write_cut(folder, encoder, options, provenance)
-    if line := left_behind(options.model):
+    for line in left_behind(options.model):
         run.warn(line)
     run.tell_path(options.output)
     run.close(f"{options.output}: {encoder.shape}")

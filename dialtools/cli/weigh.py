@@ -51,7 +51,7 @@ def main(options: WeighOptions, run: Run) -> None:
     provenance = run.provenance({"texts": texts, "tokens": int(counts_V.sum())})
     with atomic_directory(options.output, overwrite=options.overwrite) as folder:
         write_weighed(folder, encoder, options, counts_V, texts, provenance)
-    if line := left_behind(options.model):
+    for line in left_behind(options.model):
         run.warn(line)
     run.tell_path(options.output)
     tokens = f"{counted(int(counts_V.sum()), 'token')}, {(counts_V > 0).sum():,} distinct"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,17 @@ from dialtools.encoder.card import card
 from dialtools.encoder.descent import content, layers_behind
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.folder import model_folder
+from dialtools.encoder.stated import has_beside
 from dialtools.streams.provenance import read_provenance
 
 
-def left_behind(model: str) -> str:
-    """Return one line on the layers that go with the vectors of a model alone, or nothing."""
-    layers = [layer.name for layer in layers_behind(model_folder(model))]
-    return f"{' and '.join(layers)} of {model} left out: learnt with its vectors" if layers else ""
+def left_behind(model: str) -> Iterator[str]:
+    """Yield what to tell of the parts of a model that go with its vectors alone."""
+    folder = model_folder(model)
+    if layers := [layer.name for layer in layers_behind(folder)]:
+        yield f"{' and '.join(layers)} of {model} left out: learnt with its vectors"
+    if "centre" in has_beside(folder):
+        yield f"centre of {model} left out; dialtools center gives another"
 
 
 def save(

@@ -90,6 +90,7 @@ def test_a_model_is_cut_and_others_read_it(call: Run, deep: Path, tmp_path: Path
     sentence_transformers = pytest.importorskip("sentence_transformers")
     done = call("dialtools cut --layers 2 --model deep -o two")
     assert done.stdout == b"two\n" and b"two: 2 layers x 64" in done.stderr
+    assert b"centre of deep left out" in done.stderr
     whole, two = (load_encoder(str(tmp_path / name)).eval() for name in ("deep", "two"))
     assert two.center is None and torch.equal(two.token_weights, whole.token_weights)
     texts = ["a table for two", "yes"]

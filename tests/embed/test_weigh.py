@@ -121,7 +121,8 @@ def test_weights_take_the_place_of_others_and_a_centre_goes(
 ):
     run("dialtools weigh -n 3 --model", model, "log.jsonl", "-o", "few")
     run("dialtools center --model few log.jsonl -o centred")
-    run("dialtools weigh --model centred log.jsonl -o again --half-at", HALF_AT)
+    done = run("dialtools weigh --model centred log.jsonl -o again --half-at", HALF_AT)
+    assert b"centre of centred left out; dialtools center gives another" in done.stderr
     once, again = load_encoder(str(weighed)), load_encoder(str(tmp_path / "again"))
     assert once.digest() == again.digest() and again.center is None
     assert once.digest() != load_encoder(str(tmp_path / "few")).digest()
