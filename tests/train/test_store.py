@@ -180,6 +180,29 @@ def test_what_an_older_version_kept_under_other_checksums_is_not_looked_at(monke
     assert now and cache_key(None, options, inputs) != now
 
 
+def test_what_is_kept_is_of_all_that_decides_what_is_read_and_of_nothing_else(monkeypatch):
+    inputs = [{"name": f"{name}.jsonl", "sha256": name} for name in ("pairs", "seen")]
+
+    def key(inputs=inputs, **values: object) -> str | None:
+        return cache_key(None, recipe_options(**values), inputs)
+
+    others = [
+        *({"limit": 10}, {"limit": 20}, {"from": "tsv"}, {"bounds": ("line=1MB",)}),
+        *({"method": "tadse"}, {"method": "distill"}, {"teacher": "seen.jsonl"}),
+        {"vocab_size": 500},
+    ]
+    keys = [key(), *(key(**other) for other in others), key(inputs[::-1]), key(inputs[:1])]
+    keys.append(key([{**inputs[0], "name": "pairs.tsv"}, inputs[1]]))
+    for package, value in (("version", lambda _: "0"), ("__version__", "0")):
+        with monkeypatch.context() as other_package:
+            other_package.setattr(f"dialtools.train.material.{package}", value)
+            keys.append(key())
+    assert None not in keys and len({*keys}) == len(keys)
+    same = {"window": (1,), "seed": 5, "batch_size": 8, "on_error": "skip", "max_length": 9}
+    assert key(**same) == key([{**file, "name": f"moved/{file['name']}"} for file in inputs])
+    assert key(**same) == keys[0]
+
+
 @pytest.mark.parametrize("name", ["spool.json", "store.json"])
 def test_a_kept_store_whose_counts_are_damaged_is_told(
     train: Train, pairs: Path, tmp_path: Path, name: str
