@@ -21,6 +21,7 @@ RESAMPLES = 400
 """Of the items, for half of an interval: 400 find it to within 10 %, 95 times in 100."""
 BELOW_ZERO = ("spearman", "pearson", "ari")
 """Metrics that may be so; in percent, as all that have an interval."""
+LOWER_IS_BETTER = ("fpr-at-95-recall", "uniformity", "alignment", "average-cosine", "inter-cosine")
 DECIMALS = 10
 """Of a score: 29 of 50 are 58 percent, not 57.99999999999999."""
 DIGITS = 6
@@ -184,7 +185,7 @@ def gated(scores: list[Score], gates: tuple[str, ...]) -> list[tuple[Score, str]
     METRIC is a metric, or `setting metric`. Commands ask for these before they write scores.
 
     Raises:
-        ConfigError: for a metric that was not measured.
+        ConfigError: for a metric that was not measured, or of which lower is better.
     """
     named: list[tuple[Score, str]] = []
     for text in gates:
@@ -193,6 +194,9 @@ def gated(scores: list[Score], gates: tuple[str, ...]) -> list[tuple[Score, str]
         if not hits:
             known = list(dict.fromkeys(s.metric for s in scores))
             raise ConfigError(f"--fail-under: no metric {name!r}", hint=proposed(name, known))
+        if hits[0][0].metric in LOWER_IS_BETTER:
+            hint = "dial-eval compare --fail-if-worse fails where it is higher than a baseline's"
+            raise ConfigError(f"--fail-under {name}: lower is better", hint=hint)
         named += hits
     return named
 

@@ -15,6 +15,8 @@ from dialtools.metrics.sums import sums_of
 
 BLOCK = 4096
 """Rows whose products with all centroids are held at once."""
+NEAR = 1e-6
+"""A cosine distance below this is none: float32 makes as much of copies of one row."""
 
 
 def contingency(clusters_N: np.ndarray, labels_N: np.ndarray) -> np.ndarray:
@@ -124,8 +126,8 @@ def silhouette(vectors_ND: np.ndarray, clusters_N: np.ndarray) -> float:
     """Return the mean silhouette of unit rows by cosine distance (Rousseeuw 1987), -1 to 1.
 
     A row's mean distance to a cluster is 1 less its product with the cluster's mean, so that no
-    pairs are formed. Rows of no cluster (-1) are left out, rows alone in theirs count 0; NaN of
-    fewer than two clusters.
+    pairs are formed. Rows of no cluster (-1) are left out; rows alone in theirs count 0, and so do
+    those whose like are in two clusters; NaN of fewer than two clusters.
     """
     clustered = clusters_N >= 0
     rows_ND, cluster_N = vectors_ND[clustered], clusters_N[clustered]
@@ -138,10 +140,11 @@ def silhouette(vectors_ND: np.ndarray, clusters_N: np.ndarray) -> float:
         at, others = np.arange(len(rows)), sizes_K[own] - 1
         products_BK = rows @ sums_KD.T
         with_others = products_BK[at, own] - np.einsum("nd,nd->n", rows, rows)
-        inside = 1 - with_others / np.maximum(others, 1)
+        inside = (1 - with_others / np.maximum(others, 1)).clip(0)
         outside_BK = 1 - products_BK / sizes_K
         outside_BK[at, own] = np.inf
-        outside = outside_BK.min(1)
-        larger = np.maximum(np.maximum(inside, outside), np.finfo(np.float64).tiny)
-        total += float(np.where(others > 0, (outside - inside) / larger, 0).sum())
+        outside = outside_BK.min(1).clip(0)
+        larger = np.maximum(inside, outside)
+        told = (others > 0) & (larger > NEAR)
+        total += float(((outside - inside)[told] / larger[told]).sum())
     return total / len(rows_ND)

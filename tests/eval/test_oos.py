@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import shlex
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from score_files import Evaluate, Toy, halves, score, unit, write
 from dialtools.eval.tasks.oos import Verdict, _value, at_threshold, chosen_threshold
 from dialtools.metrics.detection import MEASURES
 
+Command = Callable[..., subprocess.CompletedProcess]
 THRESHOLDS = {"mean-std": -1, "mean": 0, "mean+std": 1}
 
 
@@ -225,3 +228,12 @@ def test_the_scores_without_leaked_rows_are_those_of_the_others(evaluate: Evalua
         key = ("5-shot", metric)
         assert whole[key]["unleaked"] == pytest.approx(others[key]["value"]), metric
         assert whole[key]["unleaked"] != pytest.approx(whole[key]["value"]), metric
+
+
+def test_no_gate_fails_a_detector_for_few_false_alarms(command: Command, files: tuple[Path, Path]):
+    asked = ("oos", *halves(files), "--shots", 1, "--runs", 2, "--fail-under")
+    command(*asked, "auroc=1")
+    for name in ("fpr-at-95-recall", "1-shot fpr-at-95-recall"):
+        refused = command(*asked, f"{name}=20", code=2)
+        assert f"--fail-under {name}: lower is better" in refused.stderr
+        assert not refused.stdout

@@ -10,6 +10,7 @@ from oracles import slow_clusterings
 
 from dialtools.metrics import clusterings
 from dialtools.metrics.clusterings import MEASURES, contingency, one_to_one, silhouette
+from dialtools.metrics.space import unit
 
 both = st.integers(1, 25).flatmap(
     lambda n: st.tuples(*[st.lists(st.integers(0, 4), min_size=n, max_size=n)] * 2)
@@ -76,3 +77,15 @@ def test_a_silhouette_without_pairs_is_that_of_pairs(block: int, monkeypatch: py
     expected = slow_clusterings.silhouette(x, clusters.tolist())
     assert silhouette(x, clusters) == pytest.approx(expected)
     assert np.isnan(silhouette(x, np.zeros(40, int)))
+
+
+def test_the_silhouette_of_copies_in_two_clusters_is_0_whatever_their_last_bits_are():
+    draw = np.random.default_rng(0)
+    x = np.repeat(unit(draw.normal(size=(12, 16))), 6, axis=0)
+    x = (x * (1 + draw.integers(-2, 3, x.shape) * 6e-8)).astype(np.float32)
+    together = np.repeat(np.arange(12), 6)
+    apart = together.copy()
+    apart[:3] = 12
+    assert silhouette(x, together) == pytest.approx(1, abs=1e-5)
+    assert silhouette(x, together) <= 1
+    assert silhouette(x, apart) == pytest.approx(11 / 12, abs=1e-5)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pair_corpus import Train, as_lines
 
 from dialtools.mine import job
-from dialtools.mine.job import ceilings
+from dialtools.mine.job import ceilings, drawn
 from dialtools.mine.options import MineOptions
 from dialtools.mine.pairs import known_positives
 
@@ -360,3 +360,11 @@ def test_embedded_mined_and_learnt_from(
     own = ("--model", model, "--max-steps", 2, "--batch-size", 16, "--device", "cpu")
     done = train(*own, "-o", tmp_path / "m", stdin=mined, small=False)
     assert "named_negatives" in (tmp_path / "m" / "train-log.jsonl").read_text(), done.stderr
+
+
+def test_no_candidate_that_is_there_is_passed_over_for_one_that_is_not():
+    table = np.array([[4, 2, -1, -1, -1], [7, -1, -1, -1, -1], [5, 3, 1, -1, -1]])
+    for seed in range(20):
+        found = drawn(table, 2, np.random.default_rng(seed)).tolist()
+        assert found[:2] == [[4, 2], [7, -1]]
+        assert found[2] in ([5, 3], [5, 1], [3, 1])

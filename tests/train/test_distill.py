@@ -23,6 +23,7 @@ from dialtools.streams.vector_files import read_embeddings, vector_chunks
 from dialtools.streams.vectors import embedding_batch
 from dialtools.train.data.collate import Joining, Lengths, responses
 from dialtools.train.data.taught import Taught
+from dialtools.train.objectives import distill
 from dialtools.train.objectives.catalog import DistillOptions
 from dialtools.train.objectives.distill import Distill, turned
 
@@ -69,6 +70,26 @@ def test_the_loss_is_one_less_the_mean_cosine_to_the_centred_and_turned_teacher(
     assert float(loss) == pytest.approx(1 - np.mean(cosines), abs=1e-3)  # float16 keeps so much
 
 
+def test_of_a_large_teacher_all_rows_are_averaged_and_some_throughout_say_how_it_is_turned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(distill, "AT_ONCE", 5)
+    monkeypatch.setattr(distill, "SEEN", 2)
+    seen: list[np.ndarray] = []
+    monkeypatch.setattr(distill, "turned", lambda rows, _: seen.append(rows) or np.eye(64))
+    learns = objective(tmp_path, rows := taught(64))
+    unit = np.stack([row["embedding"] / np.linalg.norm(row["embedding"]) for row in rows])
+    np.testing.assert_allclose(learns.centre.numpy(), unit.mean(0), atol=1e-3)  # of float16
+    np.testing.assert_allclose(seen[0], (unit - unit.mean(0))[[0, 3]], atol=1e-3)
+
+
+def test_of_more_dimensions_than_the_encoder_has_a_turn_keeps_those_in_which_rows_vary_most():
+    """Though the encoder be nearer to others, in which its rows hardly differ."""
+    teacher = np.random.default_rng(4).normal(size=(90, 8)) * np.tile([5, 1], 4)
+    turn = turned(teacher, teacher[:, 1::2])
+    np.testing.assert_allclose(np.square(turn).sum(1), np.tile([1, 0], 4), atol=0.02)
+
+
 def test_a_turn_undoes_any_rotation_and_keeps_angles():
     draw = np.random.default_rng(1)
     student = draw.normal(size=(40, 6))
@@ -87,6 +108,8 @@ def test_no_other_turn_brings_a_teacher_nearer():
     draw = np.random.default_rng(2)
     student, teacher = draw.normal(size=(30, 3)), draw.normal(size=(30, 3))
     student /= np.linalg.norm(student, axis=1, keepdims=True)
+    longer = student * draw.uniform(0.1, 10, size=(30, 1))
+    np.testing.assert_allclose(turned(teacher, longer), turned(teacher, student))
     best = np.sum((teacher @ turned(teacher, student)) * student)
     for _ in range(200):
         other = np.linalg.qr(draw.normal(size=(3, 3)))[0]

@@ -11,6 +11,7 @@ from dialtools.errors import ConfigError
 from dialtools.options import Layer, resolve
 from dialtools.train import recipe
 from dialtools.train.options import TrainOptions
+from dialtools.train.start import STATIC
 
 DSE_FAMILY = ("dse-2-1", "dse-3-1", "dse-123-1", "dse-dianli", "dse-dropout")
 
@@ -164,4 +165,16 @@ def test_align_makes_more_passes_unless_the_user_says_how_many():
         assert (options.epochs, origins["epochs"]) == (8, "--align")
         assert "epochs" not in recipe.replaced(options)
         assert dial_train.resolve({**chosen, "epochs": "3"})[0].epochs == 3
-    assert dial_train.resolve({"method": "tadse", "align": False, "model": "x"})[0].epochs == 2
+    for off in (False, "false", "0"):
+        assert dial_train.resolve({"method": "tadse", "align": off, "model": "x"})[0].epochs == 2
+
+
+def test_a_table_of_vectors_has_a_mean_whatever_a_recipe_pools_and_a_transformer_its_width(
+    tmp_path: Path,
+):
+    (tmp_path / "words.txt").write_text("yes 0.1 0.2\n")
+    table = {"method": "simcse", "model": str(tmp_path / "words.txt")}
+    assert dial_train.resolve(table)[0].pooling == "mean"
+    assert "hidden" not in recipe.preset("simcse", STATIC, table["model"])
+    assert recipe.preset("simcse", STATIC, "x")["hidden"] == 256
+    assert dial_train.resolve({"method": "simcse", "model": "x"})[0].pooling == "cls"

@@ -13,12 +13,16 @@ import torch
 from train_parts import contrast_options, letters_encoder, setting, stored, trainer
 
 from dialtools.encoder.budget import ACTIVATION_BYTES
+from dialtools.encoder.encode import encode
 from dialtools.errors import DataError, ModelError
-from dialtools.train import checkpoint
+from dialtools.metrics.space import unit
+from dialtools.train import center, checkpoint
+from dialtools.train.center import take_center
+from dialtools.train.data.collate import contexts, responses
 from dialtools.train.loop import NotFinite, Trainer, planned_steps
 from dialtools.train.objectives.contrast import Contrast
 from dialtools.train.run import Training
-from dialtools.train.validate import Validation, asked, drawn, validation_scores
+from dialtools.train.validate import Validation, asked, drawn, rank_of, validation_scores
 
 ROWS = [
     {"context": [f"{a} {b}"], "response": f"{b} {a} {a}", "dialogue_id": f"{a}{b}", "turn": 1}
@@ -160,6 +164,39 @@ def test_validation_leaves_the_encoder_in_training(fresh):
     tops = [figures.pop(f"top-{k}") for k in (1, 3, 10)]
     assert 0 <= tops[0] <= tops[1] <= tops[2] == 100, "of four"
     assert set(figures) == {"validation_alignment", "validation_uniformity"}
+
+
+def test_the_centre_is_the_mean_of_the_responses_learnt_from_and_goes_off_what_validates(
+    fresh, monkeypatch: pytest.MonkeyPatch
+):
+    run = fresh(max_steps=1, center=True)
+    start = run.encoder.center = np.full(64, 0.01, np.float32)
+    take_center(run)
+    assert run.encoder.center is start, "before a step the start's is right"
+    losses(run)
+    every = np.arange(4)
+    figures = validation_scores(run, run.setting.store, every)
+    joined = run.setting.store, every, run.setting.joining
+    said, told = (
+        unit(encode(run.encoder, side(*joined), batch_tokens=100)) for side in (contexts, responses)
+    )
+    center_D = told.mean(0)
+    np.testing.assert_allclose(run.encoder.center, center_D, atol=1e-6)
+    apart = ((unit(said - center_D) - unit(told - center_D)) ** 2).sum(1).mean()
+    assert figures["validation_alignment"] == pytest.approx(apart, rel=1e-4)
+
+    monkeypatch.setattr(center, "MOST", 2)
+    take_center(run)
+    np.testing.assert_allclose(run.encoder.center, told[::2].mean(0), atol=1e-6)
+    run.setting.pairs[:] = 3
+    take_center(run)
+    assert run.encoder.center is None, "of one text nothing would be left"
+
+
+def test_of_steps_with_one_top_1_the_better_selects_more_often_among_the_next():
+    scores = {"top-1": 50.0, "top-3": 70.0, "top-10": 90.0}
+    assert rank_of(scores | {"top-3": 71.0, "top-10": 80.0}) > rank_of(scores)
+    assert rank_of(scores | {"top-10": 91.0}) > rank_of(scores) > rank_of({})
 
 
 def scored(run: Trainer, monkeypatch, *sides: np.ndarray, texts: np.ndarray) -> dict[str, float]:

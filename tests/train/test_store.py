@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pair_corpus import Train, as_lines, pair_records, weights
-from train_parts import recipe_options
+from train_parts import letters_encoder, recipe_options, stored
 
 from dialtools.streams import checksums
+from dialtools.train.data import overlap
 from dialtools.train.material import cache_key
 
 RUN = ("--batch-size", 32, "--max-steps", 8)
@@ -179,6 +180,29 @@ def test_what_an_older_version_kept_under_other_checksums_is_not_looked_at(monke
     assert now and cache_key(None, options, inputs) != now
 
 
+def test_what_is_kept_is_of_all_that_decides_what_is_read_and_of_nothing_else(monkeypatch):
+    inputs = [{"name": f"{name}.jsonl", "sha256": name} for name in ("pairs", "seen")]
+
+    def key(inputs=inputs, **values: object) -> str | None:
+        return cache_key(None, recipe_options(**values), inputs)
+
+    others = [
+        *({"limit": 10}, {"limit": 20}, {"from": "tsv"}, {"bounds": ("line=1MB",)}),
+        *({"method": "tadse"}, {"method": "distill"}, {"teacher": "seen.jsonl"}),
+        {"vocab_size": 500},
+    ]
+    keys = [key(), *(key(**other) for other in others), key(inputs[::-1]), key(inputs[:1])]
+    keys.append(key([{**inputs[0], "name": "pairs.tsv"}, inputs[1]]))
+    for package, value in (("version", lambda _: "0"), ("__version__", "0")):
+        with monkeypatch.context() as other_package:
+            other_package.setattr(f"dialtools.train.material.{package}", value)
+            keys.append(key())
+    assert None not in keys and len({*keys}) == len(keys)
+    same = {"window": (1,), "seed": 5, "batch_size": 8, "on_error": "skip", "max_length": 9}
+    assert key(**same) == key([{**file, "name": f"moved/{file['name']}"} for file in inputs])
+    assert key(**same) == keys[0]
+
+
 @pytest.mark.parametrize("name", ["spool.json", "store.json"])
 def test_a_kept_store_whose_counts_are_damaged_is_told(
     train: Train, pairs: Path, tmp_path: Path, name: str
@@ -256,6 +280,25 @@ def test_validation_pairs_are_of_the_wanted_windows(train: Train, pairs: Path, t
     (tmp_path / "v").write_bytes(as_lines([*rows[1::2], rows[0]]))
     told = train(*line, "-o", tmp_path / "n", code=1).stderr.decode()
     assert "fewer than two positive pairs of --window" in told
+
+
+def test_pairs_are_shared_whose_context_and_response_have_the_same_tokens_each_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(overlap, "AT_ONCE", 2)
+    encoder = letters_encoder()
+    both = (["a b", "c"], "d e"), (["f"], "g"), (["h"], "h i")
+    other = (["g"], "f"), (["h i"], "h"), (["a b"], "c d e"), (["b", "c"], "d e")
+    sides = []
+    for name, pairs in (("train", (*both, *both[:1])), ("held", (*other, *both, *both))):
+        (folder := tmp_path / name).mkdir()
+        rows = [{"context": context, "response": response} for context, response in pairs]
+        sides.append(stored([rows], folder, encoder))
+    train, held = sides
+    for some, known, found in ((10, 4, 6), (6, 4, 2), (10, 1, 2), (4, 4, 0)):
+        pairs, others = np.arange(some), np.arange(known)
+        told = overlap.shared(pairs, held, others, train, vocabulary=encoder.vocabulary)
+        assert told == found, (some, known)
 
 
 def test_validation_on_what_is_trained_on_is_told_and_on_some_of_it_is_not(

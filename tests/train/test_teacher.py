@@ -16,7 +16,7 @@ from test_ranks import same
 from train_parts import contrast_options, letters_encoder, setting, stored, trainer
 
 from dialtools.streams.chunks import read_chunks
-from dialtools.train.objectives.base import Objective
+from dialtools.train.objectives.base import Batch, Objective
 from dialtools.train.objectives.catalog import DistillOptions, MatchingOptions
 from dialtools.train.objectives.contrast import Contrast
 from dialtools.train.objectives.distill import Distill
@@ -40,14 +40,14 @@ def lessons(texts: list[str], dimension: int = 24, seed: int = 3) -> list[dict[s
     return [{"text": t, "embedding": s.tolist()} for t, s in zip(texts, sums, strict=True)]
 
 
-def both(folder: Path, kind: type[Objective[Any]], options: Any) -> WithTeacher:
+def both(folder: Path, kind: type[Objective[Any]], options: Any, *, seed: int = 0) -> WithTeacher:
     encoder = letters_encoder()
     said = folder / "said.jsonl"
     said.write_bytes(as_lines(lessons(TEXTS)))
     store = stored([PAIRS], folder, encoder, lessons=read_chunks([str(said)]))
     assert store.lessons.tolist() == [0, 1, 2, 3, 4, 5] and store.counts["pairs"] == 6
-    of_pairs = kind(setting(store, encoder, options, pairs=np.arange(6, 12)))
-    of_texts = Distill(setting(store, encoder, DistillOptions(), pairs=store.lessons))
+    of_pairs = kind(setting(store, encoder, options, pairs=np.arange(6, 12), seed=seed))
+    of_texts = Distill(setting(store, encoder, DistillOptions(), pairs=store.lessons, seed=seed))
     return WithTeacher(of_pairs, of_texts, weight=3.0)
 
 
@@ -61,7 +61,7 @@ def both(folder: Path, kind: type[Objective[Any]], options: Any) -> WithTeacher:
         ),
     ],
 )
-def test_the_loss_is_that_of_the_pairs_and_so_many_times_the_teachers(
+def test_loss_and_gradient_are_those_of_the_pairs_and_so_many_times_the_teachers(
     kind: type[Objective[Any]], options: Any, tmp_path: Path
 ):
     learns = both(tmp_path, kind, options)
@@ -71,32 +71,48 @@ def test_the_loss_is_that_of_the_pairs_and_so_many_times_the_teachers(
     texts = learns.texts.batch(0)
     assert set(pairs) < set(range(6, 12)) and set(texts) < set(range(6)) and len(texts) == 1
 
-    learns.setting.encoder.eval()
-    with torch.no_grad():
-        loss = learns.nested_loss(torch.cat([*map(learns.encode, batch.parts)]), batch, {})
-        apart = []
-        for objective, own in ((learns.pairs, pairs), (learns.teacher, texts)):
-            alone = objective.collate(own, 0)
-            rows = torch.cat([*map(objective.encode, alone.parts)])
-            apart.append(float(objective.nested_loss(rows, alone, {})))
-    assert float(loss) == pytest.approx(apart[0] + 3 * apart[1], rel=1e-5)
+    loss, gradient = learnt_from(learns, batch)
+    of_pairs, gradient_of_pairs = learnt_from(learns.pairs, learns.pairs.collate(pairs, 0))
+    of_texts, gradient_of_texts = learnt_from(learns.teacher, learns.teacher.collate(texts, 0))
+    assert loss == pytest.approx(of_pairs + 3 * of_texts, rel=1e-6)
+    assert min(map(torch.Tensor.norm, (gradient_of_pairs, gradient_of_texts))) > 1e-3
+    torch.testing.assert_close(
+        gradient, gradient_of_pairs + 3 * gradient_of_texts, rtol=1e-4, atol=1e-6
+    )
     assert batch.tokens == sum(int(part[1].sum()) for part in batch.parts)
     assert [isinstance(part, Told) for part in batch.parts] == [False, True]
 
 
-def test_every_text_of_the_teachers_comes_before_one_comes_again(tmp_path: Path):
-    learns = both(tmp_path, Contrast, contrast_options())
-    learns.sampler(8)
-    epoch = np.concatenate([learns.texts.batch(step) for step in range(3)])
-    assert sorted(epoch) == [0, 1, 2, 3, 4, 5]
+def learnt_from(objective: Objective[Any], batch: Batch) -> tuple[float, torch.Tensor]:
+    """Return the loss of a batch, without dropout, and its gradient of all weights."""
+    encoder = objective.setting.encoder.eval()
+    loss = objective.nested_loss(torch.cat([*map(objective.encode, batch.parts)]), batch, {})
+    weights = [*encoder.backbone.parameters()]
+    gradients = torch.autograd.grad(loss, weights, materialize_grads=True)
+    return loss.item(), torch.cat([gradient.flatten() for gradient in gradients])
+
+
+def test_every_text_of_the_teachers_comes_before_one_comes_again_in_an_order_of_the_seed(
+    tmp_path: Path,
+):
+    orders = []
+    for seed in (0, 1):
+        (folder := tmp_path / str(seed)).mkdir()
+        learns = both(folder, Contrast, contrast_options(), seed=seed)
+        pairs = learns.sampler(8).batch(0)
+        batches = [learns.collate(pairs, step).extra.texts.pairs for step in range(3)]
+        orders.append(np.concatenate(batches).tolist())
+        assert sorted(orders[-1]) == [0, 1, 2, 3, 4, 5]
+        assert orders[-1] != (pairs - 6).tolist(), "pairs have an order of their own"
+    assert orders[0] != orders[1]
 
 
 def test_micro_batches_of_both_are_cut_as_the_leading_process_cuts(tmp_path: Path):
     learns = both(tmp_path, Contrast, contrast_options())
     learns.cut(max_tokens=4, packed=False)
-    trainer(learns, batch_size=6).agree()
+    trainer(learns, batch_size=24).agree()  # and all six texts
     parts = learns.collate(np.arange(6, 12), 0).parts
-    assert len(parts) > 3 and max(part[0].numel() for part in parts) <= 5
+    assert len(parts) > 3 and max(part[0].numel() for part in parts) <= 6
 
 
 SAID = sorted({row["response"] for row in pair_records(60, windows=(1,))})

@@ -14,13 +14,12 @@ from dialtools.eval.compare.comparison import Comparison, Difference, Pair
 from dialtools.eval.compare.resampled import Sample, judge_pairs
 from dialtools.eval.identity import differing
 from dialtools.eval.options.compare import CompareOptions
-from dialtools.eval.score import DECIMALS
+from dialtools.eval.score import DECIMALS, LOWER_IS_BETTER
 from dialtools.eval.suite import AVERAGE, Row
 from dialtools.metrics import CORRECTIONS
 
 OF_ALL_TOGETHER = "it is of all items together, and not of single ones"
 UNKNOWN = "nothing is known of its items (dial-eval --each keeps that)"
-LOWER_IS_BETTER = ("fpr-at-95-recall", "uniformity", "alignment", "average-cosine", "inter-cosine")
 
 
 def evaluate(options: CompareOptions) -> Comparison:
