@@ -23,6 +23,7 @@ _UNSPACED = (
     "\U00020000-\U0003ffff"  # more Han
 )
 """Characters of scripts that are written without blanks, as ranges of a pattern."""
+_HANGUL = "\uac00-\ud7a3"
 
 
 class _Patterns(NamedTuple):
@@ -49,6 +50,11 @@ def _patterns() -> _Patterns:
     )
 
 
+def lowered(text: str) -> str:
+    """Return a text in small letters; that of the Turkish capital with a dot is a plain i."""
+    return text.lower().replace("i\u0307", "i")
+
+
 def count_words(text: str, by: str = "auto") -> int:
     """Return how many words a text has.
 
@@ -69,7 +75,7 @@ def count_words(text: str, by: str = "auto") -> int:
 
 def index_terms(text: str) -> list[str]:
     """Return the lower-cased words of a text without punctuation, as a search index wants them."""
-    return _patterns().word.findall(text.lower())
+    return _patterns().word.findall(lowered(text))
 
 
 def pair_terms(text: str) -> list[str]:
@@ -78,11 +84,42 @@ def pair_terms(text: str) -> list[str]:
     A single character says little there; two are what most search indexes take for a word.
     """
     terms: list[str] = []
-    for run in _patterns().run.findall(text.lower()):
+    for run in _patterns().run.findall(lowered(text)):
         words = _patterns().word.findall(run)
         pairs = [first + second for first, second in itertools.pairwise(words)]
         terms += pairs or words
     return terms
+
+
+def whole(either: str) -> str:
+    """Return a pattern that finds what another finds, where words begin and end.
+
+    In a script without blanks any character does both; with Hangul a word may end, since particles
+    stand right behind it.
+    """
+    spaced = f"[^\\W{_UNSPACED}]"
+    begins = f"(?:(?<!{spaced})|(?=[{_UNSPACED}]))"
+    ends = f"(?:(?!{spaced})|(?<=[{_UNSPACED}{_HANGUL}]))"
+    return f"{begins}(?:{either}){ends}"
+
+
+def is_cut(text: str, start: int, end: int) -> bool:
+    """Tell whether what stands there is part of a word: at a combining mark, or amid Hangul.
+
+    A single syllable of a longer word of Hangul is part of it, too.
+    """
+    before, first, after = text[max(0, start - 1) : start], text[start], text[end : end + 1]
+    marks, hangul = combining_marks(), re.compile(f"[{_HANGUL}]")
+    if after and after in marks:
+        return True
+    if hangul.match(first):
+        return bool(hangul.match(before) or (end - start == 1 and hangul.match(after)))
+    return before != "" and before in marks and not is_unspaced(first)
+
+
+def each_character() -> str:
+    """Return a pattern of a character of a script without blanks, or with particles."""
+    return f"[{_UNSPACED}{_HANGUL}]"
 
 
 def is_unspaced(term: str) -> bool:

@@ -26,6 +26,7 @@ from dialtools.streams.chunks import Chunk
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.tally import Tally
 from dialtools.streams.text_columns import lengths
+from dialtools.words import lowered
 
 FEW_TURNS = 16
 """Windows up to this multiply an input by no more than it is worth to measure."""
@@ -171,7 +172,7 @@ def _shaped(
         if options.merges:
             dialogue = merged(dialogue)
         if options.lower:
-            dialogue = dialogue._replace(texts=[text.lower() for text in dialogue.texts])
+            dialogue = dialogue._replace(texts=[lowered(text) for text in dialogue.texts])
         yield line, dialogue._replace(read=read)
 
 

@@ -23,7 +23,7 @@ from dialtools.pairs.windows import Pairs, windowed
 from dialtools.streams.chunks import ROWS, Chunk, records
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
-from dialtools.words import count_words
+from dialtools.words import count_words, lowered
 
 PAIRS_A_CHUNK = 4096
 SPLIT, TEST = "split", "test"
@@ -124,5 +124,5 @@ def of_one_label(
 
 def _talk(pair: dict[str, str], options: PairOptions) -> Dialogue:
     texts = [pair["text"], pair["other"]]
-    texts = [text.lower() for text in texts] if options.lower else texts
+    texts = [lowered(text) for text in texts] if options.lower else texts
     return Dialogue(pair["label"], texts, [None, None])
