@@ -12,6 +12,7 @@ from dialtools.streams.options import OF_ALL_PARTS, OutputOptions, ShardOptions
 from dialtools.values import at_least, either, label_list
 
 RULES = "rules"
+ANY = "xx"
 ALL = 10**15
 """More than any template makes."""
 
@@ -35,10 +36,11 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         "record without an id is known by its line, one that is not named keeps its own slots",
     )
     language: str = option(
-        "xx",
+        ANY,
         metavar="CODE",
         group="Entities",
-        help="language for --ner rules: how texts are split into words (zh, ja: characters)",
+        help="language for --ner rules: how texts are split into words; xx is any: at blanks "
+        "and punctuation, and at each character of Chinese, Japanese, Korean, Thai, ...",
         goes_with=("ner", (RULES,)),
     )
     short_types: bool = option(
@@ -128,7 +130,7 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
     articles: bool = option(
         True,
         group="Filling",
-        help="adapt an a/an before a value to it",
+        help="adapt an English a/an before a value to it",
         not_with=("fill", (False,)),
     )
     train_split: str = option(
