@@ -20,7 +20,7 @@ from dialtools.pairs.options import KINDS, PairOptions
 from dialtools.pairs.reader import READERS
 from dialtools.pairs.render import Mined, ahead, as_batch, as_lines
 from dialtools.pairs.windows import Pairs, selves, windowed
-from dialtools.roles import SYSTEM, USER, role_of
+from dialtools.roles import SYSTEM, USER, is_user, role_of
 from dialtools.streams import bounds
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.policy import Collecting, Policy, Where
@@ -33,6 +33,7 @@ FEW_TURNS = 16
 FEW_ANSWERS = 2
 """Turns of either side: of a dialogue with no more, the last turn of the system is the response."""
 WITH_DOMAIN = "dialogues with a domain"
+WITH_USER = "dialogues with a user"
 PUNCTUATION = 4
 """Bytes of a turn beside its text and speaker: quotes, commas."""
 
@@ -168,6 +169,8 @@ def _shaped(
     utterances = options.kind == "self"
     for line, dialogue in dialogues(chunk, policy, options, tally, utterances=utterances):
         read = known_by(dialogue.id, dialogue.texts)
+        if options.users:
+            tally.facts[WITH_USER] += any(map(is_user, dialogue.speakers))
         dialogue = reader(dialogue)
         if options.merges:
             dialogue = merged(dialogue)
