@@ -54,10 +54,8 @@ def named(turns: Sequence[Turn]) -> Named:
 
 def _either(values: Iterable[str]) -> re.Pattern[str]:
     """Return a pattern of whole words that is any of the values; the longest is tried first."""
-    forms = dict.fromkeys(normalize(form, value) for value in values for form in ("NFC", "NFD"))
-    words = sorted((form.split() for form in forms), key=lambda words: -len(" ".join(words)))
-    either = "|".join(r"\s+".join(map(re.escape, value)) for value in words)
-    return re.compile(whole(either), re.IGNORECASE)
+    forms = {normalize(form, value) for value in values for form in ("NFC", "NFD")}
+    return re.compile(whole(sorted(forms)), re.IGNORECASE)
 
 
 def _mentions(
