@@ -23,6 +23,8 @@ _UNSPACED = (
     "\U00020000-\U0003ffff"  # more Han
 )
 """Characters of scripts that are written without blanks, as ranges of a pattern."""
+_HANGUL = "\uac00-\ud7a3"
+_LATIN = "0-9A-Z_a-z\xaa\xb2\xb3\xb5\xb9\xba\xbc-\xbe\xc0-\xd6\xd8-\xf6\xf8-\xff"
 
 
 class _Patterns(NamedTuple):
@@ -49,6 +51,11 @@ def _patterns() -> _Patterns:
     )
 
 
+def lowered(text: str) -> str:
+    """Return a text in small letters; that of the Turkish capital with a dot is a plain i."""
+    return text.lower().replace("i\u0307", "i")
+
+
 def count_words(text: str, by: str = "auto") -> int:
     """Return how many words a text has.
 
@@ -69,7 +76,7 @@ def count_words(text: str, by: str = "auto") -> int:
 
 def index_terms(text: str) -> list[str]:
     """Return the lower-cased words of a text without punctuation, as a search index wants them."""
-    return _patterns().word.findall(text.lower())
+    return _patterns().word.findall(lowered(text))
 
 
 def pair_terms(text: str) -> list[str]:
@@ -78,11 +85,57 @@ def pair_terms(text: str) -> list[str]:
     A single character says little there; two are what most search indexes take for a word.
     """
     terms: list[str] = []
-    for run in _patterns().run.findall(text.lower()):
+    for run in _patterns().run.findall(lowered(text)):
         words = _patterns().word.findall(run)
         pairs = [first + second for first, second in itertools.pairwise(words)]
         terms += pairs or words
     return terms
+
+
+def whole(values: Iterable[str]) -> str:
+    """Return a pattern of any of some values as whole words; the longest is tried first.
+
+    In a script without blanks a word begins and ends anywhere; with Hangul it may end, since
+    particles stand right behind it.
+    """
+    groups: dict[str, list[str]] = {}  # values that begin alike have the same border before them
+    for words in sorted(filter(None, map(str.split, values)), key=lambda it: -len(" ".join(it))):
+        before, after = _borders(words[0][0], words[-1][-1])
+        groups.setdefault(before, []).append(r"\s+".join(map(re.escape, words)) + after)
+    return "|".join(f"{before}(?:{'|'.join(each)})" for before, each in groups.items())
+
+
+def _borders(first: str, last: str) -> tuple[str, str]:
+    """Return patterns of what may stand before and behind a value.
+
+    What is not ASCII may stand beside what is: it is Chinese, say. (A class of all that is written
+    with blanks takes 20 ms to compile.)
+    """
+    before = (
+        "" if is_unspaced(first) else f"(?-i:(?<![{_LATIN}]))" if first.isascii() else r"(?<!\w)"
+    )
+    if is_unspaced(last) or re.match(f"[{_HANGUL}]", last):
+        return before, ""
+    return before, f"(?-i:(?![{_LATIN}]))" if last.isascii() else r"(?!\w)"
+
+
+def is_cut(text: str, start: int, end: int) -> bool:
+    """Tell whether what stands there is part of a word: at a combining mark, or amid Hangul.
+
+    A single syllable of a longer word of Hangul is part of it, too.
+    """
+    before, first, after = text[max(0, start - 1) : start], text[start:end], text[end : end + 1]
+    marks, hangul = combining_marks(), re.compile(f"[{_HANGUL}]")
+    if after and after in marks:
+        return True
+    if hangul.match(first):
+        return bool(hangul.match(before) or (end - start == 1 and hangul.match(after)))
+    return before != "" and before in marks and not is_unspaced(first)
+
+
+def each_character() -> str:
+    """Return a pattern of a character of a script without blanks, or with particles."""
+    return f"[{_UNSPACED}{_HANGUL}]"
 
 
 def is_unspaced(term: str) -> bool:

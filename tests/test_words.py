@@ -40,5 +40,6 @@ def test_where_no_script_without_blanks_occurs_words_are_those_of_the_papers(tex
 
 
 def test_terms_of_an_index_are_lower_case_and_without_punctuation():
+    assert index_terms("İyi") == ["iyi"], "the Turkish capital has a plain small letter"
     assert index_terms("Where's my CARD?!") == ["where", "s", "my", "card"]
     assert index_terms("iPhone坏了。नमस्ते!") == ["iphone", "坏", "了", "नमस्ते"]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+
+from dialtools.words import lowered
 
 SENTENCE = re.compile(r"(?:^|[.!?]\s+)[\"'(]*$")
 ARTICLE = re.compile(r"(?:^|(?<=[^\w']))(a|an)(\s+[\"'(]?)$", re.IGNORECASE)
@@ -37,6 +40,27 @@ def takes_an(value: str) -> bool:
     )
 
 
+class Heard:
+    """Which articles stand before the values of a corpus, to tell whether they are English.
+
+    `voy a Oslo` is Spanish, `Praha a Oslo` Czech, `Flug an Berta` German.
+    """
+
+    def __init__(self) -> None:
+        self.counts = Counter[tuple[bool, bool]]()
+
+    def add(self, before: str, value: str) -> None:
+        """Count whether the article before a value, if any, is that which English has there."""
+        if place := ARTICLE.search(before):
+            an = takes_an(value)
+            self.counts[an, (place[1].lower() == "an") == an] += 1
+
+    @property
+    def english(self) -> bool:
+        """Whether most are right, those before vowels and those before the others; none are."""
+        return all(self.counts[an, True] >= self.counts[an, False] for an in (True, False))
+
+
 def with_article(before: str, old: str, new: str, *, upper: bool = False) -> str:
     """Return the text before a value with an article that agrees, if one agreed with the old.
 
@@ -64,7 +88,7 @@ def in_case(value: str, before: str, old: str, *, lower: bool, upper: bool) -> s
         lower, upper: the utterance has small letters only; capitals only.
     """
     if lower:
-        return value.lower()
+        return lowered(value)
     if upper:
         return value.upper()
     if old[:1].isupper() and value[:1].islower() and SENTENCE.search(before):

@@ -1,6 +1,6 @@
 """The entity book: the values that each type takes, and how often (TaDSE 5.1).
 
-Values that differ in case or blanks alone are one, shown in their commonest form.
+Values that differ in case, blanks or Unicode's form alone are one, shown in their commonest form.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 from dialtools.errors import DataError
 from dialtools.streams.atomic import atomic_file
 from dialtools.streams.json_file import read_json
+from dialtools.values import composed
+from dialtools.words import count_words, lowered
 
 SCHEMA = "dialtools.book/1"
 REPORTED = 5
@@ -20,8 +22,8 @@ REPORTED = 5
 
 
 def key(value: str) -> str:
-    """Return what is equal for values that are one."""
-    return " ".join(value.split()).casefold()
+    """Return what is equal for values that are one; where i has no dot is a matter of case."""
+    return lowered(composed(" ".join(value.split())).casefold()).replace("ı", "i")
 
 
 class Book:
@@ -65,7 +67,7 @@ class Book:
                 continue
             longest = inf if max_words is None else max_words
             for value, count in self.values(label):
-                if count >= min_count and len(value.split()) <= longest:
+                if count >= min_count and count_words(value) <= longest:
                     kept.add(label, value, count)
         return kept
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
+from unicodedata import normalize
 
 from dialtools.augment.book import key
 from dialtools.augment.fill import Template, combinations, put, template
 from dialtools.augment.items import Turn
 from dialtools.corpora.utterances import Span
-from dialtools.words import combining_marks
+from dialtools.words import is_cut, is_unspaced, whole
 
 SPARE = 4
 """Combinations tried for each asked for: some give two values one replacement, and are no use."""
@@ -32,7 +33,8 @@ def named(turns: Sequence[Turn]) -> Named:
 
     Raises:
         Ambiguous: if a value has two types; if a mention cuts into another value; if a value
-            without a letter (6) stands somewhere without a mark: it may be anything.
+            without a letter (6), or of one Chinese character, stands somewhere without a mark: it
+            may be anything.
     """
     number: dict[str, int] = {}
     entities: list[tuple[str, str]] = []
@@ -52,9 +54,8 @@ def named(turns: Sequence[Turn]) -> Named:
 
 def _either(values: Iterable[str]) -> re.Pattern[str]:
     """Return a pattern of whole words that is any of the values; the longest is tried first."""
-    words = sorted((value.split() for value in values), key=lambda words: -len(" ".join(words)))
-    either = "|".join(r"\s+".join(map(re.escape, value)) for value in words)
-    return re.compile(rf"(?<!\w)(?:{either})(?!\w)", re.IGNORECASE)
+    forms = {normalize(form, value) for value in values for form in ("NFC", "NFD")}
+    return re.compile(whole(sorted(forms)), re.IGNORECASE)
 
 
 def _mentions(
@@ -64,17 +65,21 @@ def _mentions(
     marks = [(span, number[key(turn.text[span.start : span.end])]) for span in turn.spans]
     for match in pattern.finditer(turn.text):
         start, end = match.span()
-        beside = turn.text[max(0, start - 1) : start] + turn.text[end : end + 1]
-        if any(sign in combining_marks() for sign in beside):  # a pattern ends words before them
+        if is_cut(turn.text, start, end):
             continue
         over = [span for span in turn.spans if span.start < end and start < span.end]
         if any(span.start <= start and end <= span.end for span in over):
             continue
         place = number.get(key(match[0]))
-        if over or place is None or not any(map(str.isalpha, match[0])):
+        if over or place is None or _may_be_anything(match[0]):
             raise Ambiguous(f"{match[0]!r} may be a value or not")
         marks.append((Span(start, end, entities[place][0]), place))
     return sorted(marks)
+
+
+def _may_be_anything(value: str) -> bool:
+    """Tell whether a value without a mark may be none: it has no letter, or is one that means."""
+    return not any(map(str.isalpha, value)) or (len(value) == 1 and is_unspaced(value))
 
 
 def variants(

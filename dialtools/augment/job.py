@@ -10,6 +10,7 @@ from typing import IO, Any
 
 from dialtools.advance import Advance, silent
 from dialtools.augment import consistent
+from dialtools.augment.agreement import Heard
 from dialtools.augment.book import Book, key
 from dialtools.augment.fill import Template, fillings, template
 from dialtools.augment.items import Item, Turn, instead, items, short
@@ -37,6 +38,7 @@ class Augment:
             how many there are, typed.
         unknown: of --types those that no value has; astray: ids of --spans that no record has.
         instead: how values become slots that records without any mark as others do.
+        heard: the articles before values.
         tally: what was kept and dropped.
     """
 
@@ -55,6 +57,7 @@ class Augment:
         self.unknown: list[str] = []
         self.astray = 0
         self.instead = ""
+        self.heard = Heard()
 
     def run(self) -> Iterator[dict[str, Any]]:
         """Yield each record with its templates, and after it those made from it."""
@@ -87,10 +90,12 @@ class Augment:
                 continue
             spool.write(item.packed())
             self.seen.add(_digest(item.turns))
-            if not options.book and self._trains(item):
-                for turn in item.turns:
-                    for span in turn.spans:
-                        book.add(span.label, turn.text[span.start : span.end])
+            for turn in item.turns if self._trains(item) else ():
+                for span in turn.spans:
+                    value = turn.text[span.start : span.end]
+                    self.heard.add(turn.text[: span.start], value)
+                    if not options.book:
+                        book.add(span.label, value)
         if marked and options.part is None and options.limit != 0:
             self._check_spans(marked)
         spool.seek(0)
@@ -162,7 +167,8 @@ class Augment:
             }
 
     def _filled(self, item: Item) -> Iterator[list[Turn]]:
-        seed, most, articles = self.options.seed, self.options.most, self.options.articles
+        seed, most = self.options.seed, self.options.most
+        articles = self.options.articles and self.heard.english
         if not item.dialogue:
             (turn,) = item.turns
             if turn.spans:
@@ -208,6 +214,8 @@ class Augment:
             yield f"{self.options.spans}: {ids} that no record has"
         if self.unknown:
             yield f"--types {','.join(self.unknown)}: no value is of that type"
+        if self.options.fill and self.options.articles and not self.heard.english:
+            yield '"a" or "an" before values is not the English article here: it stays as it is'
         if self.passed and not self.originals and self.tally.kept != self.options.limit:
             yield f"--train-split {self.options.train_split}: no record is of it, none is filled"
 

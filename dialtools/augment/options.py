@@ -13,6 +13,7 @@ from dialtools.streams.options import OF_ALL_PARTS, OutputOptions, ShardOptions
 from dialtools.values import at_least, either, label_list
 
 RULES = "rules"
+ANY = "xx"
 ALL = 10**15
 """More than any template makes."""
 
@@ -39,9 +40,10 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         "record without an id is known by its line, one that is not named keeps its own slots",
     )
     language: str = _entities(
-        "xx",
+        ANY,
         metavar="CODE",
-        help="language for --ner rules: how texts are split into words (zh, ja: characters)",
+        help="language for --ner rules: how texts are split into words; xx is any: at blanks "
+        "and punctuation, and at each character of Chinese, Japanese, Korean, Thai, ...",
         goes_with=("ner", (RULES,)),
     )
     short_types: bool = _entities(
@@ -97,7 +99,7 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         not_with=("fill", (False,)),
     )
     articles: bool = _filling(
-        True, help="adapt an a/an before a value to it", not_with=("fill", (False,))
+        True, help="adapt an English a/an before a value to it", not_with=("fill", (False,))
     )
     train_split: str = _filling(
         "train",

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
+from unicodedata import normalize
 
 from dialtools.augment.book import Book
-from dialtools.augment.options import RULES, AugmentOptions
+from dialtools.augment.options import ANY, RULES, AugmentOptions
 from dialtools.corpora.dialogues import called
 from dialtools.corpora.fields import BadRecord
 from dialtools.corpora.utterances import Span, apart
@@ -16,6 +17,7 @@ from dialtools.errors import ConfigError, DataError, MissingExtra
 from dialtools.shown import first_line
 from dialtools.streams.chunks import read_records
 from dialtools.streams.policy import Policy
+from dialtools.words import each_character, is_cut
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -36,11 +38,15 @@ def tagger(options: AugmentOptions, book: Book) -> Tagger | None:
     """Return what marks texts, if --ner asks for it; rules find the values of the book."""
     if not options.ner:
         return None
-    nlp = _rules(book, options.language) if options.ner == RULES else _pipeline(options.ner)
+    by_rules = options.ner == RULES
+    nlp = _rules(book, options.language) if by_rules else _pipeline(options.ner)
 
     def tag(texts: Sequence[str]) -> Iterator[list[Span]]:
         for doc in nlp.pipe(texts, batch_size=BATCH):
-            yield apart(Span(e.start_char, e.end_char, e.label_) for e in doc.ents if e.label_)
+            spans = [Span(e.start_char, e.end_char, e.label_) for e in doc.ents if e.label_]
+            if by_rules:
+                spans = [span for span in spans if not is_cut(doc.text, span.start, span.end)]
+            yield apart(spans)
 
     return Tagger(tag, nlp.max_length)
 
@@ -74,11 +80,16 @@ def _rules(book: Book, language: str) -> Language:
         nlp = spacy.blank(language)
     except ImportError as error:
         raise ConfigError(f"--language {language}: {first_line(error)}") from None
+    if language == ANY:
+        infixes = [*(nlp.Defaults.infixes or ()), each_character()]
+        tokenizer: Any = nlp.tokenizer
+        tokenizer.infix_finditer = spacy.util.compile_infix_regex(infixes).finditer
     nlp.max_length = sys.maxsize  # spaCy's bound is for models, which take memory for each word
     patterns = [
-        {"label": label, "pattern": value}
+        {"label": label, "pattern": form}
         for label in book.types
         for value, _ in book.values(label)
+        for form in {normalize("NFC", value): 1, normalize("NFD", value): 1}
     ]
     if patterns:  # of a ruler that has none spaCy warns at each text
         ruler: Any = nlp.add_pipe("entity_ruler", config={"phrase_matcher_attr": "LOWER"})

@@ -27,9 +27,10 @@ Which texts are made:
 A template is filled once for each label it has. A made text that equals
 another record, apart from case and blanks, is dropped. Where slots overlap,
 the longest wins, then the first. A made value takes the case of the place
-it fills, and the a or an before it agrees. In a dialogue a value is
-replaced by the same other value in all turns; a dialogue in which that is
-ambiguous is not filled.
+it fills, and an English a or an before it agrees. In a dialogue a value is
+replaced by the same other value in all turns, wherever it stands as a word;
+an inflected form of it (Helsinki, Helsingin) is another word. A dialogue in
+which that is ambiguous is not filled.
 """
 
 from __future__ import annotations

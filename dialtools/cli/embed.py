@@ -37,7 +37,8 @@ history that ends with it. An input without a record is an error.
 Models:
 
 --model names a model directory, or a text file of word vectors, of which a
-text is the average.
+text is the average. For those, words are what blanks and punctuation part:
+Chinese, Japanese or Thai has to come with blanks between its words.
 
 Changed vectors:
 

@@ -11,6 +11,8 @@ from functools import partial
 from unicodedata import category
 from unicodedata import normalize as unicode_form
 
+from dialtools.words import lowered
+
 
 class _Unpunctuated(dict[int, int | None]):
     """A table for str.translate that drops what Unicode calls punctuation."""
@@ -23,7 +25,7 @@ class _Unpunctuated(dict[int, int | None]):
 _UNPUNCTUATED = _Unpunctuated()
 
 STEPS: dict[str, Callable[[str], str]] = {
-    "case": str.lower,
+    "case": lowered,
     "punct": lambda text: text.translate(_UNPUNCTUATED),
     "digits": partial(re.compile(r"\d+").sub, "0"),
     "form": partial(unicode_form, "NFC"),

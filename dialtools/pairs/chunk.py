@@ -20,18 +20,20 @@ from dialtools.pairs.options import KINDS, PairOptions
 from dialtools.pairs.reader import READERS
 from dialtools.pairs.render import Mined, ahead, as_batch, as_lines
 from dialtools.pairs.windows import Pairs, selves, windowed
-from dialtools.roles import SYSTEM, USER, role_of
+from dialtools.roles import SYSTEM, USER, is_user, role_of
 from dialtools.streams import bounds
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.tally import Tally
 from dialtools.streams.text_columns import lengths
+from dialtools.words import lowered
 
 FEW_TURNS = 16
 """Windows up to this multiply an input by no more than it is worth to measure."""
 FEW_ANSWERS = 2
 """Turns of either side: of a dialogue with no more, the last turn of the system is the response."""
 WITH_DOMAIN = "dialogues with a domain"
+WITH_USER = "dialogues with a user"
 PUNCTUATION = 4
 """Bytes of a turn beside its text and speaker: quotes, commas."""
 
@@ -167,11 +169,13 @@ def _shaped(
     utterances = options.kind == "self"
     for line, dialogue in dialogues(chunk, policy, options, tally, utterances=utterances):
         read = known_by(dialogue.id, dialogue.texts)
+        if options.users:
+            tally.facts[WITH_USER] += any(map(is_user, dialogue.speakers))
         dialogue = reader(dialogue)
         if options.merges:
             dialogue = merged(dialogue)
         if options.lower:
-            dialogue = dialogue._replace(texts=[text.lower() for text in dialogue.texts])
+            dialogue = dialogue._replace(texts=[lowered(text) for text in dialogue.texts])
         yield line, dialogue._replace(read=read)
 
 

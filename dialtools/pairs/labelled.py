@@ -23,6 +23,7 @@ from dialtools.shown import cut, listed
 from dialtools.streams.chunks import ROWS, Chunk, records
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
+from dialtools.words import lowered
 
 LABEL = ("label", "gold_label")
 TWO_TEXTS = (FIRST, SECOND, LABEL)
@@ -208,7 +209,7 @@ def check_columns(chunk: Chunk, names: Iterable[tuple[str, ...]], what: str) -> 
 
 def talk(name: str | None, texts: list[str], options: PairOptions) -> Dialogue:
     """Return texts as the turns of a dialogue, of which nobody says who speaks."""
-    lower = [text.strip().lower() if options.lower else text.strip() for text in texts]
+    lower = [lowered(text.strip()) if options.lower else text.strip() for text in texts]
     return Dialogue(name, lower, [None] * len(texts), read=known_by(name, texts))
 
 

@@ -259,6 +259,13 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         return self.merge_speaker or self.kind == "random-split"
 
     @property
+    def users(self) -> str:
+        """The flag by which pairs depend on which turns are a user's; "" if they do not."""
+        if self.reader == "tod-bert":
+            return "--reader tod-bert"
+        return "--kind random-split" if self.kind == "random-split" else ""
+
+    @property
     def as_they_are(self) -> bool:
         """Whether dialogues are taken as their records tell them."""
         shaped = self.merges or self.lower or self.session_gap or self.domain

@@ -12,7 +12,7 @@ from dialtools.corpora.going_on import AGAIN, GONE_ON
 from dialtools.corpora.logs import markup_line, naming_line, quoting_line
 from dialtools.corpora.native.raw import UNTIMED
 from dialtools.corpora.table import LAST, UNREAD
-from dialtools.pairs.chunk import WITH_DOMAIN
+from dialtools.pairs.chunk import WITH_DOMAIN, WITH_USER
 from dialtools.pairs.job import Piece
 from dialtools.pairs.labels import PAIRED, TO_LEARN, TO_TEST
 from dialtools.pairs.options import KINDS, OTHER_SPEAKER, RECORDS, PairOptions
@@ -152,10 +152,19 @@ def _short_line(options: PairOptions, tally: Tally) -> str:
     none = tally.sources and not (tally.kept or tally.dropped.total() or options.part)
     if not none or options.kind != "consecutive" or options.limit == 0:
         return ""
+    if _user_line(options, tally):
+        return ""
     window = min(size or 1 for size in options.window)
     turns = counted(window, "turn")
     way = ": a smaller --window, or --short-windows" if window > 1 else ""
     return f"no dialogue has more than {turns}{way}"
+
+
+def _user_line(options: PairOptions, tally: Tally) -> str:
+    """Return the line on turns of users, where pairs are made by them and there are none, or ""."""
+    if not options.users or options.part or not tally.sources or tally.facts[WITH_USER]:
+        return ""
+    return f"{options.users}: nobody is known as a user (--speaker-map NAME=user says who is)"
 
 
 def _domain_line(options: PairOptions, tally: Tally) -> str:
@@ -203,7 +212,7 @@ def _untimed_line(options: PairOptions, tally: Tally) -> str:
 
 
 _LINES = (
-    *(_unmet_line, _short_line, _long_line, _domain_line),
+    *(_unmet_line, _short_line, _user_line, _long_line, _domain_line),
     *(_last_line, _unread_line, _files_line, _untimed_line),
 )
 

@@ -28,6 +28,7 @@ from dialtools.encoder.loading import look_over_model
 from dialtools.encoder.sidefile import write_json
 from dialtools.encoder.stated import has_beside
 from dialtools.errors import DataError, MissingExtra
+from dialtools.roles import USER
 from dialtools.streams import checksums
 from dialtools.streams.atomic import atomic_directory
 from dialtools.streams.bytesio import refuse_missing
@@ -320,8 +321,11 @@ def _not_there(store: Store, options: TrainOptions) -> Iterator[str]:
     if getattr(options, "negatives_from", None) == ANY_ROLE and of_one_role:
         yield "--negatives-from any: the responses are all of one role, or none says its own"
     roles = (store.roles, store.response_role)
-    if getattr(options, "speaker_tokens", None) and not any(map(np.any, roles)):
-        yield "--speaker-tokens: no pair says whether a user or the system speaks"
+    if getattr(options, "speaker_tokens", None) and not any((r == USER).any() for r in roles):
+        unknown = "no pair says whether a user or the system speaks"
+        if any(map(np.any, roles)):
+            unknown = "nobody is known as a user (dial-pairs --speaker-map NAME=user says who is)"
+        yield f"--speaker-tokens: {unknown}"
 
 
 def _validation(

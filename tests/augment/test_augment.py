@@ -247,6 +247,28 @@ def test_values_of_plain_texts_come_from_a_book_a_pipeline_or_another_tagger(run
     assert [r["text"] for r in found] == ["我要去北京", "我要去上海", "从上海来", "从北京来"]
 
 
+def test_values_of_a_book_are_found_in_scripts_without_blanks_and_before_particles(
+    run, tmp_path: Path
+):
+    texts = [
+        "京都までの切符",
+        "ที่เชียงใหม่ครับ",
+        "去北京吗",
+        "서울에서 새서울",
+        "물 좀, 물론",
+        "Ko\u0308ln!",
+        "ไทย",
+    ]
+    values = ["京都", "เชียงใหม่", "北京", "서울", "물", "Köln", "ไ"]
+    (tmp_path / "b.json").write_text(json.dumps({"x": values}))
+    data = [{"text": text} for text in texts]
+    found = rows(run("-q", "--no-fill", "--ner", "rules", "--book", "b.json", data=data).stdout)
+    assert [r["template"] for r in found] == [
+        *("{SLOT}までの切符", "ที่{SLOT}ครับ", "去{SLOT}吗", "{SLOT}에서 새서울"),
+        *("{SLOT} 좀, 물론", "{SLOT}!", "{SLOT}ทย"),
+    ]
+
+
 def talk(*turns: tuple[str, dict[str, str]]) -> dict:
     def turn(text: str, values: dict[str, str]) -> dict:
         return {

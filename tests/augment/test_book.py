@@ -24,6 +24,7 @@ def test_values_that_differ_in_case_or_blanks_are_one_in_its_commonest_form():
     assert found.values("city") == [("Rome", 4), ("New York", 2), ("straße", 2), ("oslo", 1)]
     assert found.size == 4 and found.values("person") == []
     assert key(" New\tYORK ") == "new york"
+    assert book(city="İzmir,izmir,IZMIR,Iğdır,ığdır,Köln,Ko\u0308ln").size == 3
 
 
 def test_books_are_merged_form_by_form():
@@ -41,6 +42,8 @@ def test_rare_and_long_values_and_other_types_are_left_out():
     assert whole.filtered(min_count=2).values("city") == [("new york", 3), ("rome", 2)]
     assert whole.filtered(max_words=1).values("city") == [("rome", 2), ("oslo", 1)]
     assert whole.filtered(max_words=2, types=["city"]).size == 3
+    of_signs = book(city="北京,首都国际机场,ニューヨーク").filtered(max_words=4)
+    assert of_signs.values("city") == [("北京", 1)], "each character is a word, as in dial-pairs"
     assert whole.filtered(types=["day", "week"]).types.keys() == {"day"}
 
 

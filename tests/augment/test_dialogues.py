@@ -42,8 +42,35 @@ def test_a_mark_goes_on_with_a_word():
 
 
 @pytest.mark.parametrize(
+    ("turns", "others"),
+    [
+        ([turn("我要去北京", city="北京"), turn("去北京的票")], ["我要去西安", "去西安的票"]),
+        ([turn("京都まで", city="京都"), turn("はい、京都です")], ["西安まで", "はい、西安です"]),
+        ([turn("อยู่ที่พัทยา", city="พัทยา"), turn("ไปพัทยาค่ะ")], ["อยู่ที่西安", "ไป西安ค่ะ"]),
+        (
+            [turn("서울 날씨", city="서울"), turn("서울은 비, 새서울")],
+            ["西安 날씨", "西安은 비, 새서울"],
+        ),
+        ([turn("买iPad", what="iPad"), turn("是iPad吗 iPads")], ["买西安", "是西安吗 iPads"]),
+    ],
+)
+def test_without_blanks_a_word_may_begin_and_end_anywhere_and_hangul_has_particles_behind(
+    turns: list[Turn], others: list[str]
+):
+    assert made(turns, {"city": ["西安"], "what": ["西安"]}) == [others]
+
+
+def test_a_mention_is_one_whatever_its_form_in_unicode_and_the_dot_of_its_i():
+    turns = [turn("Köln, İzmir", a="Köln", b="İzmir"), turn("Ko\u0308ln izmir IZMIR ızmir")]
+    assert made(turns, {"a": ["Bonn"], "b": ["Iğdır"]}) == [
+        ["Bonn, Iğdır", "Bonn Iğdır Iğdır Iğdır"]
+    ]
+
+
+@pytest.mark.parametrize(
     "turns",
     [
+        [turn("要 大", size="大"), turn("大家好")],
         [turn("rome", city="rome"), turn("call Rome", person="Rome")],
         [turn("for 6", people="6"), turn("at 6 pm")],
         [turn("new york", city="new york"), turn("in new york city", area="york city")],

@@ -112,6 +112,11 @@ def test_case_and_articles_agree_with_the_place(text: str, old: str, new: str, m
     assert put(cut, [old], [new], articles=False)[0].lower() == text.replace(old, new).lower()
 
 
+def test_the_turkish_capital_i_becomes_a_plain_small_letter():
+    cut = template("selam izmir", [Span(6, 11, "x")])
+    assert put(cut, ["izmir"], ["İstanbul"], articles=True)[0] == "selam istanbul"
+
+
 BEFORE_AN = (
     *(
         "hour",

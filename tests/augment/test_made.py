@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from dialtools.augment.job import Augment
 from dialtools.augment.options import ALL, AugmentOptions
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.policy import Policy
+
+NOT_ENGLISH = '"a" or "an" before values is not the English article here'
 
 
 @pytest.fixture
@@ -105,6 +108,23 @@ def test_what_a_made_record_has_of_its_source(job):
         },
     ]
     assert found[3]["source_id"].endswith("in.jsonl:2")
+
+
+@pytest.mark.parametrize(
+    ("texts", "made", "english"),
+    [
+        (["a taxi", "see an uber", "a taxi?"], ["an uber", "see a taxi", "an uber?"], True),
+        (["a taxi"], [], True),
+        (["a Madrid", "voy a Oslo"], ["a Oslo", "voy a Madrid"], False),
+        (["Flug an Oslo", "an Berta"], ["Flug an Berta", "an Oslo"], False),
+    ],
+)
+def test_articles_are_adapted_where_those_before_values_are_english(job, texts, made, english):
+    values = [re.search(r"(taxi|uber|Madrid|Oslo|Berta)", text) for text in texts]
+    rows = [said(t, (*at.span(), "x")) for t, at in zip(texts, values, strict=True)]
+    done, found = job(rows)
+    assert [r["text"] for r in found if r.get("synthetic")] == made
+    assert list(done.notes()) == ([] if english else [f"{NOT_ENGLISH}: it stays as it is"])
 
 
 def test_ids_that_are_numbers_fit_one_column_with_those_of_made_records(job):

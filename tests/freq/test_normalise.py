@@ -45,6 +45,11 @@ def test_a_letter_and_its_accent_are_one_text_in_one_character_or_two():
     assert len({normalise(text, ("case", "space")) for text in texts}) == 3
 
 
+def test_a_capital_i_with_a_dot_has_the_small_letter_that_turkish_has():
+    texts = ["İyi günler", "iyi günler", "I\u0307yi günler"]
+    assert normalised(pa.array(texts), AS_WMDC).to_pylist() == ["iyi günler"] * 3
+
+
 @pytest.mark.parametrize(
     ("steps", "becomes"),
     [

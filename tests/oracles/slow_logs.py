@@ -53,7 +53,7 @@ def shaped(
         last = turn["time"]
         who = role(name, roles)
         before = sessions[-1][-1] if sessions[-1] else None
-        text = text.lower() if lower else text
+        text = text.lower().replace("i\u0307", "i") if lower else text  # the Turkish capital's, too
         if merge and before and who is not None and before.get("speaker") == who:
             before["text"] += f" {text}"
         else:

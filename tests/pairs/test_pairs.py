@@ -34,7 +34,7 @@ from dialtools.pairs.chunk import merged, mine_chunk
 from dialtools.pairs.convert import convert_chunk
 from dialtools.pairs.job import Piece, input_chunks, mine
 from dialtools.pairs.options import PairOptions
-from dialtools.pairs.output import Outputs, closing_line
+from dialtools.pairs.output import Outputs, closing_line, warnings
 from dialtools.pairs.reader import camrest_turns, tod_bert_turns
 from dialtools.pairs.render import Lines
 from dialtools.streams import bounds
@@ -460,6 +460,20 @@ def test_a_dialogue_is_cut_once_before_a_turn_of_the_system_that_the_seed_draws(
     assert (piece.rows, dict(tally.dropped)) == (1, {"without a response of the system": 1})
     (read,) = mined([{"turns": talks[0]["turns"][1:]}], kind="random-split", reader="tod-bert")
     assert read["context"][:4] == ["user 0", "system 0", "user 1", "system 0"], "by its own reader"
+
+
+@pytest.mark.parametrize("options", [{"kind": "random-split"}, {"reader": "tod-bert"}])
+def test_that_nobody_is_known_as_a_user_is_told_where_pairs_depend_on_it(options):
+    turns = [{"speaker": who, "text": "好"} for who in ("客服", "用户", "客服")]
+    told = f"{PairOptions(**options).users}: nobody is known as a user"
+
+    def lines(**more) -> str:
+        tally = Tally()
+        list(pieces([{"turns": turns}], tally=tally, **options, **more))
+        return "\n".join(warnings(PairOptions(**options, **more), tally))
+
+    assert lines() == f"{told} (--speaker-map NAME=user says who is)"
+    assert told not in lines(speaker_map=("用户=user",))
 
 
 NLI = [

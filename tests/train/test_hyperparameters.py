@@ -123,6 +123,9 @@ def test_kinds_and_speakers_that_no_pair_tells_apart_are_told(train: Train, tmp_
         return train(*asked, "-o", tmp_path / "m", tmp_path / "p.jsonl").stderr
 
     assert all(line in said(*pairs) for line in told)
+    of_names = {**pairs[2], "speakers": ["客服", "用户"]}
+    nobody = b"--speaker-tokens: nobody is known as a user (dial-pairs --speaker-map NAME=user"
+    assert nobody in said(*pairs[:2], of_names)
     last = {**pairs[2], "speakers": ["user", "system"], "kind": "entailment"}
     assert not any(line in said(*pairs[:2], last) for line in told)
 
