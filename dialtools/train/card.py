@@ -11,6 +11,7 @@ from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.token_vectors import UNBOUNDED
 from dialtools.encoder.tokens import SPEAKER_TOKENS
 from dialtools.streams.tally import counted
+from dialtools.train.loop import Trainer
 from dialtools.train.objectives.catalog import SpeakerOptions
 from dialtools.train.options import TrainOptions, hyperparameters, objective_options
 from dialtools.train.recipe import replaced
@@ -37,29 +38,26 @@ BESIDE = """`train-log.jsonl` each step, `dialtools.toml` the options
 
 
 def trained_card(
-    *,
+    trainer: Trainer,
     options: TrainOptions,
-    encoder: Encoder,
-    pairs: int,
-    turns: int,
-    steps: int,
+    *,
     figures: Mapping[str, float],
-    validation: Mapping[str, Any] | None = None,
+    validation: Mapping[str, Any] | None,
 ) -> str:
     """Return the card of a trained encoder in Markdown.
 
     Args:
-        pairs: those trained on.
-        turns: of the longest context.
         figures: of the last step, by name.
         validation: scores before and after (`Validation.facts`), at the end of a run.
     """
-    values, most = hyperparameters(options), encoder.max_length
+    values, encoder, setting = hyperparameters(options), trainer.encoder, trainer.setting
+    pairs, turns = len(trainer.sampler.pairs), int(setting.store.window[setting.pairs].max())
+    most = encoder.max_length
     how = HOW.format(
         method=options.method,
         start=f"`{options.model}`" if options.model else "nothing",
         shape=encoder.shape,
-        learnt=f"{counted(pairs, 'pair')}, {counted(steps, 'step')}",
+        learnt=f"{counted(pairs, 'pair')}, {counted(trainer.step, 'step')}",
         replaced=_replaced(options),
         taught=_taught(options),
         saved=f"\nSaved: {in_words(values)}.",

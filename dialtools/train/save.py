@@ -45,11 +45,8 @@ def write_model(
     compared = {"validation": validation} if validation else {}
     alone = final.keys() - (validation["before"].keys() if validation else ())
     text = trained_card(
-        options=options,
-        encoder=trainer.encoder,
-        pairs=len(trainer.sampler.pairs),
-        turns=int(trainer.setting.store.window[trainer.setting.pairs].max()),
-        steps=trainer.step,
+        trainer,
+        options,
         figures={name: round(value, 4) for name, value in final.items() if name in alone},
         validation=validation,
     )

@@ -49,7 +49,8 @@ def columns_of(options: CompareOptions) -> tuple[dict[str, Column], int]:
     table = _Table()
     table.add(list(dict.fromkeys(options.files)))
     baseline = options.baseline
-    if baseline and baseline not in options.names and not table.has(baseline):
+    known = {*options.names, *table.columns, *table.first_of}
+    if baseline and baseline not in known:
         table.add_baseline(baseline)
     table.join_sides()
     if options.names:
@@ -77,10 +78,6 @@ class _Table:
         self.first_of: dict[str, str] = {}
         self.named: set[str] = set()
         self.published = 0
-
-    def has(self, name: str) -> bool:
-        """Tell whether a column, or an operand, is called so."""
-        return name in self.columns or name in self.first_of
 
     def add(self, operands: Sequence[str]) -> None:
         """Add the columns of operands."""
