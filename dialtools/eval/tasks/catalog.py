@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dialtools.catalog import Entry
+from dialtools.catalog import Entry, load
 from dialtools.eval.options.base import ReportOptions, page_of
 
 
@@ -35,7 +35,7 @@ class Task(Entry):
 
     def options_class(self) -> type[ReportOptions]:
         """Return the class of its options; loads nothing heavy."""
-        return Entry(self.options, self.summary).load()
+        return load(self.options)
 
     def page(self) -> str:
         """Return its help page: examples, then what it does."""
