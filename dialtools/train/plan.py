@@ -128,7 +128,7 @@ def plan(trainer: Trainer, options: TrainOptions, held_out: int) -> dict[str, st
     Args:
         held_out: pairs kept for validation.
     """
-    store = trainer.setting.store
+    store, lengths = trainer.setting.store, trainer.setting.lengths
     validated = f", {held_out:,} held out" if held_out else ""
     named = f", which name {len(store.negatives):,} negatives" if len(store.negatives) else ""
     cut = cut_note(trainer)
@@ -138,7 +138,10 @@ def plan(trainer: Trainer, options: TrainOptions, held_out: int) -> dict[str, st
         **({"cut": cut} if cut else {}),
         **_teacher(trainer.objective),
         "encoder": _encoder(trainer),
-        "method": _method(trainer, options),
+        "method": (
+            f"{options.method}: contexts of {lengths.context} tokens at most, responses of "
+            f"{lengths.response}, learning rate {trainer.values.lr:g}"
+        ),
         "batch": _batch(trainer),
         "steps": f"{trainer.total:,}, {trainer.sampler.per_epoch:,} an epoch",
         "device": f"{trainer.encoder.device}, {trainer.precision}",
@@ -153,14 +156,6 @@ def _encoder(trainer: Trainer) -> str:
     return (
         f"{trainer.setting.model or 'fresh'}: {encoder.shape}, "
         f"{parameters / 1e6:,.1f} million parameters{frozen}, {encoder.pooling} pooling"
-    )
-
-
-def _method(trainer: Trainer, options: TrainOptions) -> str:
-    lengths = trainer.setting.lengths
-    return (
-        f"{options.method}: contexts of {lengths.context} tokens at most, "
-        f"responses of {lengths.response}, learning rate {trainer.values.lr:g}"
     )
 
 
