@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.catalog import Entry, load
-from dialtools.eval.options.base import ReportOptions, page_of
+from dialtools.eval.options.base import ReportOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +36,6 @@ class Task(Entry):
     def options_class(self) -> type[ReportOptions]:
         """Return the class of its options; loads nothing heavy."""
         return load(self.options)
-
-    def page(self) -> str:
-        """Return its help page: examples, then what it does."""
-        return page_of(self.options_class())
 
 
 TASKS = {
