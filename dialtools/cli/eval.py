@@ -34,7 +34,7 @@ from typing import Any
 from dialtools.catalog import Entry
 from dialtools.cli._command import Command, Group, command
 from dialtools.cli._run import Run
-from dialtools.eval.options.base import protocol
+from dialtools.eval.options.base import page_of, protocol
 from dialtools.eval.tasks.catalog import TASKS, Task
 
 
@@ -45,7 +45,8 @@ class TaskCommand(Entry):
     def load(self) -> Command:
         """Return the command: the options and the page of the task, and a run that reports it."""
         task = TASKS[self.target]
-        make = command(task.options_class(), memory=task.memory, doc=task.page())
+        options_class = task.options_class()
+        make = command(options_class, memory=task.memory, doc=page_of(options_class))
         return make(lambda options, run: _run(task, options, run))
 
 

@@ -25,7 +25,7 @@ from dialtools.catalog import Entry
 from dialtools.cli._command import Command, Group, command
 from dialtools.cli._run import Run
 from dialtools.eval.options.base import ReportOptions, page_of
-from dialtools.finetune.catalog import TASKS
+from dialtools.finetune import TASKS
 from dialtools.shown import duration
 from dialtools.streams.tally import counted
 
@@ -60,11 +60,9 @@ def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
     from dialtools.cli._pieces import finishing, take_pieces
     from dialtools.cli._scores import report, tell_finished
     from dialtools.encoder.device import slower_precision
-    from dialtools.finetune.job import Runs, job_of
+    from dialtools.finetune.job import Runs, job_of, plan
 
     if run.dry:
-        from dialtools.finetune.plan import plan
-
         with run.policy() as policy:
             task = task_class(options, policy)
         return run.tell_plan(plan(task, options, run.caution))
@@ -84,7 +82,7 @@ def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
             report(_scored(runs, options), options, run, inputs=job.inputs.described())
 
     where = "" if options.output == "-" else f"{options.output}: "
-    each = f"{duration(runs.mean_seconds)} and {counted(runs.mean_steps, 'step')} each"
+    each = f"{duration(runs.mean('seconds'))} and {counted(int(runs.mean('steps')), 'step')} each"
     run.close(f"{where}{counted(runs.total, 'run')}, {each}")
 
 

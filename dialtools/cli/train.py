@@ -220,7 +220,7 @@ def _take_steps(training: Training, run: Run) -> None:
 
 
 def _tell_time(training: Training, run: Run) -> None:
-    from dialtools.train.forecast import instead
+    from dialtools.train.plan import instead
 
     run.warn(str(training.forecast))
     if line := instead(training.forecast, training.trainer, training.options):

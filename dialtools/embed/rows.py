@@ -19,11 +19,8 @@ def expander(per: str, tally: Tally, *, most: int | None) -> Callable[[Where, Ro
         most: turns of a history, the newest; None is all.
     """
     by_turn = partial(turns, tally=tally, most=most)
-    return {"record": _itself, "turn": by_turn, "candidate": Candidates()}[per]
-
-
-def _itself(_where: Where, record: Row) -> tuple[Row]:
-    return (record,)
+    ways = {"record": lambda _where, row: (row,), "turn": by_turn, "candidate": Candidates()}
+    return ways[per]
 
 
 class Candidates:

@@ -129,15 +129,12 @@ class Embedding:
         """
         for count, shard in enumerate(shards):
             if count == 0:
-                self._check_fields()
+                names = vector_names(self.options, self.embedder.fields)
+                if FORMATS[self.format].vectors and len(names) > 1:
+                    what = f"{self.format} holds one matrix, not {listed(names)}"
+                    raise ConfigError(what, hint="choose one --field, or --to parquet")
+                self.transform.check_fields(self.embedder.fields)
             yield shard
-
-    def _check_fields(self) -> None:
-        names = vector_names(self.options, self.embedder.fields)
-        if FORMATS[self.format].vectors and len(names) > 1:
-            hint = "choose one --field, or --to parquet"
-            raise ConfigError(f"{self.format} holds one matrix, not {listed(names)}", hint=hint)
-        self.transform.check_fields(self.embedder.fields)
 
     def stream(self, provenance: dict[str, Any]) -> None:
         """Write each shard to the output as soon as it is embedded."""

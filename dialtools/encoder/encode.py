@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dialtools.advance import Advance
+from dialtools.advance import Advance, silent
 from dialtools.encoder.batches import pad, token_batches
 from dialtools.encoder.device import autocast
 from dialtools.encoder.encoder import Encoder
@@ -25,7 +25,7 @@ def encode(
     *,
     batch_tokens: int,
     precision: str = "float32",
-    advance: Advance | None = None,
+    advance: Advance = silent,
 ) -> np.ndarray:
     """Encode sequences of token ids, in batches of like length.
 
@@ -53,8 +53,7 @@ def encode(
             assert early is not None
             rows, arrival = early
             vectors_ND[rows] = arrival()
-            if advance:
-                advance(len(rows))
+            advance(len(rows))
     encoder.train(was_training)
     return vectors_ND
 

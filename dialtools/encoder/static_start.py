@@ -52,15 +52,12 @@ def _principal(vectors_VD: np.ndarray, dimension: int) -> np.ndarray:
     """
     centred_VD = vectors_VD - vectors_VD.mean(0)
     values, directions_DD = np.linalg.eigh(centred_VD.T @ centred_VD)
-    most = np.argsort(-values)[:dimension]
-    turned_VD = centred_VD @ _signed(directions_DD[:, most])
-    return turned_VD / np.sqrt((turned_VD**2).sum(1).mean())
-
-
-def _signed(directions_DK: np.ndarray) -> np.ndarray:
-    """Turn each direction so that its largest entry is above zero: libraries choose either sign."""
+    directions_DK = directions_DD[:, np.argsort(-values)[:dimension]]
+    # the largest entry of each is made to be above zero: libraries choose either sign
     largest_K = np.abs(directions_DK).argmax(0)
-    return directions_DK * np.sign(directions_DK[largest_K, np.arange(directions_DK.shape[1])])
+    signs_K = np.sign(directions_DK[largest_K, np.arange(directions_DK.shape[1])])
+    turned_VD = centred_VD @ (directions_DK * signs_K)
+    return turned_VD / np.sqrt((turned_VD**2).sum(1).mean())
 
 
 def _word_tokenizer(words: dict[str, int]) -> Any:

@@ -29,14 +29,9 @@ class Labelled:
         )
 
 
-def known(labels: Iterable[Any]) -> list[Any]:
-    """Return labels, None for one that is not known."""
-    return [label if fields.is_known(label) else None for label in labels]
-
-
 def numbers(labels: Sequence[Any]) -> np.ndarray:
     """Return (N,) an integer from 0 on for each label, -1 for one that is not known."""
-    found = known(labels)
+    found = [label if fields.is_known(label) else None for label in labels]
     return np.where([label is None for label in found], -1, splits.numbered(found))
 
 

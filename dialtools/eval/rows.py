@@ -50,7 +50,12 @@ def read_parts(options: ThreePartOptions) -> Parts[Embeddings]:
             or models.
     """
     _check_choice(options)
-    parts = _parts_of_files(options) if options.train else _parts_of_splits(options)
+    if options.train:
+        files = (options.train, str(options.test))
+        train, test = (read_embeddings([file], limit=options.limit) for file in files)
+        parts = Parts(train, take(train, []), test)
+    else:
+        parts = _parts_of_splits(options)
     if options.validation:
         held = read_embeddings([options.validation], limit=options.limit)
         parts = parts._replace(validation=held)
@@ -76,19 +81,14 @@ def _first(part: Embeddings) -> np.ndarray:
     return next(iter(part.vectors.values()))
 
 
-def _parts_of_files(options: ThreePartOptions) -> Parts[Embeddings]:
-    files = (str(options.train), str(options.test))
-    train, test = (read_embeddings([file], limit=options.limit) for file in files)
-    return Parts(train, take(train, []), test)
-
-
 def _parts_of_splits(options: ThreePartOptions) -> Parts[Embeddings]:
     source = read_embeddings(options.files, limit=options.limit)
     if isinstance(options, LabelledOptions) and options.test_share is not None:
         source = unmade(source)  # what was made from a tested text gives it away
         by_split = _drawn(source, options, options.test_share)
     else:
-        by_split = _named(source, options)
+        hint = HINT_OF_LABELLED if isinstance(options, LabelledOptions) else HINT_OF_SPLIT
+        by_split = splits.rows_by_split(source.column(options.split, hint=hint))
 
     def rows(name: str, flag: str) -> Embeddings:
         where, column = source.name, options.split
@@ -101,12 +101,6 @@ def _parts_of_splits(options: ThreePartOptions) -> Parts[Embeddings]:
     name = splits.validation_split(by_split, options.validation_split, taken=taken)
     held = rows(name, "--validation-split") if name else take(train, [])
     return Parts(train, held, test)
-
-
-def _named(source: Embeddings, options: ThreePartOptions) -> splits.Splits:
-    """Return the rows of each split, as the split column names it."""
-    hint = HINT_OF_LABELLED if isinstance(options, LabelledOptions) else HINT_OF_SPLIT
-    return splits.rows_by_split(source.column(options.split, hint=hint))
 
 
 def _drawn(source: Embeddings, options: LabelledOptions, share: float) -> splits.Splits:

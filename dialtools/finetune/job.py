@@ -1,9 +1,10 @@
-"""Fine-tuning as a job: each model, on each number of shots, with each seed."""
+"""Fine-tuning as a job: each model, on each number of shots, with each seed; and its plan."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from dialtools.encoder.descent import beside_weights
 from dialtools.encoder.device import settled_precision
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.folder import model_folder
+from dialtools.encoder.forecast import Forecast, place
 from dialtools.finetune.options import FinetuneOptions
 from dialtools.finetune.task import Task
-from dialtools.finetune.tune import Tuner, idle, open_encoder
+from dialtools.finetune.tune import Tuner, drawn, idle, open_encoder, schedule_of
+from dialtools.shown import duration
 from dialtools.streams.job import Job
 from dialtools.streams.provenance import Inputs, describe
 from dialtools.streams.resume import Piece, Work
@@ -22,6 +25,7 @@ from dialtools.streams.tally import counted
 
 PIECES = ("model", "shots", "runs", "models")
 """What says only which runs there are: an interrupted job goes on with others."""
+INSTEAD = "fewer --runs, --shots or --epochs take less, a GPU is many times as fast"
 
 
 def job_of(command: str, options: FinetuneOptions) -> Job:
@@ -144,16 +148,8 @@ class Runs:
                 named = {**facts, "metric": metric, "groups": [] if each is None else groups}
                 yield Measured(values, each, named)
 
-    @property
-    def mean_seconds(self) -> float:
-        """The time of a run, of those of earlier jobs too."""
-        return self._mean("seconds")
-
-    @property
-    def mean_steps(self) -> int:
-        return int(self._mean("steps"))
-
-    def _mean(self, name: str) -> float:
+    def mean(self, name: str) -> float:
+        """Return the mean of what all runs tell under a name, those of earlier jobs too."""
         return sum(r[name] for results in self.results.values() for r in results) / self.total
 
 
@@ -161,3 +157,37 @@ def _mean_each(results: list[dict[str, Any]], metric: str) -> np.ndarray | None:
     if metric not in results[0]["each"]:
         return None
     return np.mean([result["each"][metric] for result in results], 0)
+
+
+def plan(task: Task[Any], options: Any, caution: Callable[[str], None]) -> dict[str, str]:
+    """Take a few steps of the first model that lead nowhere, and return the plan in lines by names.
+
+    Args:
+        caution: is given what speaks against the job, a line at a time.
+    """
+    tuner = Tuner(task, open_encoder(options.model[0], task))
+    forecast = Forecast(0, place(tuner.device))
+    each = tuner.time_steps(forecast, max(options.shots))
+    tested = 0  # rows, in validations and tests
+    for shots in options.shots:
+        if note := idle(task, shots):
+            caution(note)
+        few = drawn(task, shots, options.seed)
+        schedule = schedule_of(options, len(few.train))
+        steps = schedule.per_epoch * schedule.epochs
+        validations = ceil(steps / schedule.between)
+        forecast.steps += steps * options.runs * len(options.model)
+        forecast.validations += (validations + 1) * options.runs * len(options.model)
+        rows = validations * len(few.val) + len(task.test.truth)
+        tested += rows * options.runs * len(options.model)
+    forecast.validation_seconds = each * tested / forecast.validations
+    if forecast.hopeless(tuner.device):
+        caution(f"{duration(forecast.seconds)} of a CPU at most; {INSTEAD}")
+    models = counted(len(options.model), "model")
+    shots = f"{' and '.join(map(str, options.shots))} shot{'s' * (options.shots != (1,))}"
+    runs = f"{Runs.count(options):,}: {models}, {shots}, {options.runs:,} of each"
+    return {
+        "rows": f"{len(task.train.truth):,} to learn from, {task.tested:,} to be tested on",
+        "runs": runs,
+        "time": f"{forecast}, if no run ends early",
+    }

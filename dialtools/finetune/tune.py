@@ -175,7 +175,9 @@ class Tuner:
             for group in optimiser.param_groups:
                 group["lr"] = lr * rate
             optimiser.zero_grad(set_to_none=True)
-            loss = self._loss(head, train.select(rows))
+            batch = train.select(rows)
+            outputs = [head(self._vectors(side)) for side in batch.sides]
+            loss = self.task.loss(outputs, moved(torch.from_numpy(batch.truth), self.device))
             value = on_its_way(loss.detach())
             loss.backward()
             if not np.isfinite(value()):  # a GPU goes on with backward meanwhile
@@ -204,11 +206,6 @@ class Tuner:
         began = time.monotonic()
         self._outputs(head, tested)
         return (time.monotonic() - began) / len(tested.truth)
-
-    def _loss(self, head: nn.Module, batch: _Rows) -> Tensor:
-        """Return the loss of a batch."""
-        outputs = [head(self._vectors(side)) for side in batch.sides]
-        return self.task.loss(outputs, moved(torch.from_numpy(batch.truth), self.device))
 
     def _vectors(self, sequences: Sequence[np.ndarray]) -> Tensor:
         """Return (n, D) vectors with their graph, encoded in batches of like length."""

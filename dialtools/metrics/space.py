@@ -82,7 +82,9 @@ def effective_rank(vectors_ND: np.ndarray) -> float:
     Of the centred vectors (Roy and Vetterli 2007).
     """
     exact_ND = vectors_ND.astype(np.float64)  # what float32 loses of a mean is a direction, too
-    values = np.sqrt(_spread(exact_ND - exact_ND.mean(0)))
+    exact_ND -= exact_ND.mean(0)
+    few = exact_ND @ exact_ND.T if len(exact_ND) < exact_ND.shape[1] else exact_ND.T @ exact_ND
+    values = np.sqrt(np.maximum(np.linalg.eigvalsh(few), 0))  # but for some that are 0
     if values.sum() <= 0:
         return 1.0
     shares = values[values > 0] / values.sum()
@@ -104,12 +106,6 @@ def isotropy(vectors_ND: np.ndarray) -> float:
         along = exact_ND @ np.linalg.eigh(exact_ND.T @ exact_ND)[1]
     partition = np.concatenate([np.exp(along).sum(0), np.exp(-along).sum(0)])
     return float(partition.min() / partition.max())
-
-
-def _spread(exact_ND: np.ndarray) -> np.ndarray:
-    """Return the squares of the singular values, those that are 0 in part."""
-    few = exact_ND @ exact_ND.T if len(exact_ND) < exact_ND.shape[1] else exact_ND.T @ exact_ND
-    return np.maximum(np.linalg.eigvalsh(few), 0)
 
 
 def _sums(vectors_ND: np.ndarray, classes_N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

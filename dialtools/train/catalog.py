@@ -47,7 +47,7 @@ OPTIMISERS = {
     "adam": OptimiserEntry("torch.optim:Adam", "Adam, its weight decay part of the gradient"),
     "adamw": OptimiserEntry("torch.optim:AdamW", "Adam with decoupled weight decay"),
     "lazy-adam": OptimiserEntry(
-        "dialtools.train.lazy_adam:LazyAdam",
+        "dialtools.train.optimiser:LazyAdam",
         "Adam, of a static encoder only the rows of the batch's tokens",
         lazy=True,
     ),

@@ -221,7 +221,7 @@ def _spool_inputs(
 
     Raises:
         DataError: if there are fewer than two pairs, an objective that wants templates has none, or
-            a file changed meanwhile.
+            texts with more braces than those have, or a file changed meanwhile.
     """
     reads_stdin = not options.inputs or "-" in options.inputs
     watched = hashed_stdin() if reads_stdin else nullcontext()
@@ -237,20 +237,14 @@ def _spool_inputs(
             hint = "dial-pairs makes pairs from dialogues"
             raise DataError(f"{counted(pairs, 'pair')}: nothing to contrast", hint=hint)
         if objective_entry(options).templates:
-            _check_placeholders(len(placeholders(scrap)))
+            count = len(placeholders(scrap))
+            if not 0 < count <= MOST_PLACEHOLDERS:
+                message = f"{count} placeholders such as {{SLOT}} in the templates"
+                raise DataError(message, hint="dial-augment makes templates")
         for each in files:
             each.check()
         if stdin:
             write_json(scrap / STDIN, stdin.content())
-
-
-def _check_placeholders(count: int) -> None:
-    """Raise DataError if templates have no placeholders, or so many that these are no templates."""
-    if not 0 < count <= MOST_PLACEHOLDERS:
-        raise DataError(
-            f"{count} placeholders such as {{SLOT}} in the templates",
-            hint="dial-augment makes templates",
-        )
 
 
 def _to_tell(encoder: Encoder, store: Store, options: TrainOptions) -> Iterator[str]:

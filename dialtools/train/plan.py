@@ -1,4 +1,4 @@
-"""What a run of dial-train would do, told before it is done."""
+"""What a run of dial-train would do, and how long it will take on this machine."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from dialtools.encoder.forecast import LONG_STEP
+from dialtools.encoder.forecast import HOUR, LONG_STEP, Forecast, place
+from dialtools.encoder.static import StaticEncoder
+from dialtools.shown import duration
 from dialtools.streams.atomic import check_kind, refuse_existing
 from dialtools.streams.provenance import Inputs
 from dialtools.streams.scraps import temporary_folder
 from dialtools.streams.tally import counted
 from dialtools.train.data.store import Store
-from dialtools.train.forecast import Forecast, forecast_of, instead
 from dialtools.train.loop import Trainer
 from dialtools.train.material import read_material
 from dialtools.train.objectives.base import Objective
 from dialtools.train.objectives.with_teacher import WithTeacher
-from dialtools.train.options import TrainOptions
+from dialtools.train.options import TrainOptions, hyperparameters, objective_entry
 from dialtools.train.prepare import build_trainer, cut_note
 from dialtools.train.saved import in_words
 from dialtools.train.validate import BLOCK, asked, validation_scores, validations_left
@@ -27,6 +28,8 @@ from dialtools.values import EPOCH
 
 MICRO_BATCHES = 4
 """That tell how long a step of many takes."""
+SHORT_BATCH, SHORT_RATE, SHORT_STEPS = 64, "3e-5", 150
+"""The short run of which results tell what it buys."""
 
 
 def dry_run(
@@ -84,6 +87,32 @@ def measured(
     return forecast
 
 
+def forecast_of(trainer: Trainer, *, validations: int) -> Forecast:
+    """Return the forecast of a run as it begins, or goes on."""
+    return Forecast(trainer.total - trainer.step, place(trainer.encoder.device), validations)
+
+
+def instead(forecast: Forecast, trainer: Trainer, options: TrainOptions) -> str:
+    """Return what to do instead of a run of over three hours of a CPU; nothing of a shorter one."""
+    if not forecast.hopeless(trainer.encoder.device):
+        return ""
+    ways = [_shorter(forecast, options)]
+    if not (isinstance(trainer.encoder, StaticEncoder) or objective_entry(options).contextual):
+        ways.insert(0, "--encoder static trains in minutes")
+    ways.append("a GPU is many times as fast")
+    return f"{duration(forecast.seconds)} of a CPU; {', '.join(ways)}"
+
+
+def _shorter(forecast: Forecast, options: TrainOptions) -> str:
+    """Return a run that is worth its while: from a pretrained start one of docs/which-method.md."""
+    batch = hyperparameters(options).batch_size
+    if not options.model or batch <= SHORT_BATCH:
+        return f"--max-steps {max(1, int(HOUR / forecast.each))} takes an hour"
+    seconds = SHORT_STEPS * forecast.each * SHORT_BATCH / batch
+    short = f"--batch-size {SHORT_BATCH} --lr {SHORT_RATE} --max-steps {SHORT_STEPS}"
+    return f"{short} takes {duration(seconds)}"
+
+
 def _seconds_of_steps(trainer: Trainer) -> Iterator[float]:
     """Yield how long steps take: a long one by a few of its micro-batches, others as they are."""
     seconds = trainer.estimated_seconds(MICRO_BATCHES)
@@ -99,7 +128,7 @@ def plan(trainer: Trainer, options: TrainOptions, held_out: int) -> dict[str, st
     Args:
         held_out: pairs kept for validation.
     """
-    store = trainer.setting.store
+    store, lengths = trainer.setting.store, trainer.setting.lengths
     validated = f", {held_out:,} held out" if held_out else ""
     named = f", which name {len(store.negatives):,} negatives" if len(store.negatives) else ""
     cut = cut_note(trainer)
@@ -109,7 +138,10 @@ def plan(trainer: Trainer, options: TrainOptions, held_out: int) -> dict[str, st
         **({"cut": cut} if cut else {}),
         **_teacher(trainer.objective),
         "encoder": _encoder(trainer),
-        "method": _method(trainer, options),
+        "method": (
+            f"{options.method}: contexts of {lengths.context} tokens at most, responses of "
+            f"{lengths.response}, learning rate {trainer.values.lr:g}"
+        ),
         "batch": _batch(trainer),
         "steps": f"{trainer.total:,}, {trainer.sampler.per_epoch:,} an epoch",
         "device": f"{trainer.encoder.device}, {trainer.precision}",
@@ -124,14 +156,6 @@ def _encoder(trainer: Trainer) -> str:
     return (
         f"{trainer.setting.model or 'fresh'}: {encoder.shape}, "
         f"{parameters / 1e6:,.1f} million parameters{frozen}, {encoder.pooling} pooling"
-    )
-
-
-def _method(trainer: Trainer, options: TrainOptions) -> str:
-    lengths = trainer.setting.lengths
-    return (
-        f"{options.method}: contexts of {lengths.context} tokens at most, "
-        f"responses of {lengths.response}, learning rate {trainer.values.lr:g}"
     )
 
 

@@ -27,8 +27,7 @@ from dialtools.train.data.store import Store, placeholders, read_counts, utteran
 from dialtools.train.loop import Trainer, planned_steps
 from dialtools.train.objectives.base import Objective, Setting
 from dialtools.train.objectives.catalog import ContextOptions, DistillOptions, SpeakerOptions
-from dialtools.train.objectives.distill import Distill
-from dialtools.train.objectives.hold import hold
+from dialtools.train.objectives.distill import Distill, hold
 from dialtools.train.objectives.with_teacher import SHARE, WithTeacher
 from dialtools.train.options import (
     TrainOptions,

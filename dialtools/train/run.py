@@ -32,10 +32,10 @@ from dialtools.streams.tally import counted
 from dialtools.train import checkpoint, save, steplog
 from dialtools.train.data.overlap import shared
 from dialtools.train.follow import lead
-from dialtools.train.forecast import Forecast, forecast_of
 from dialtools.train.loop import NotFinite, Step, Trainer
 from dialtools.train.material import STORE, VALIDATION, read_material
 from dialtools.train.options import TrainOptions
+from dialtools.train.plan import Forecast, forecast_of
 from dialtools.train.prepare import build_trainer, cut_note
 from dialtools.train.ranks import ALONE, Ranks
 from dialtools.train.validate import Validation, asked, rank_of, validation_scores, validations_left

@@ -14,8 +14,8 @@ from dialtools.metrics.space import pair_alignment, uniformity
 from dialtools.streams.tally import counted
 from dialtools.train.center import take_center, vectors
 from dialtools.train.data.collate import contexts, responses
-from dialtools.train.data.sampler import epoch_order
 from dialtools.train.data.store import Store
+from dialtools.train.draws import generator
 from dialtools.train.loop import Trainer
 
 BLOCK = 100  # candidates a query, as dial-eval select has them
@@ -33,7 +33,7 @@ def drawn(pairs: np.ndarray) -> np.ndarray:
     They are drawn, alike for all seeds: of neighbours in a dialogue one's response is another's
     context, and nearer to it than what follows.
     """
-    pairs = pairs[epoch_order(len(pairs), seed=0, epoch=0, stream=0)][:MOST]
+    pairs = pairs[generator(0, 0, stream=0).permutation(len(pairs))][:MOST]
     block = min(BLOCK, len(pairs))
     return pairs[: len(pairs) // block * block]
 

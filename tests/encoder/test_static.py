@@ -25,7 +25,7 @@ from dialtools.encoder.token_vectors import load_token_vectors, read_token_vecto
 from dialtools.encoder.tokens import _encoded, _words_stand_alone, tokenise
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, ModelError
-from dialtools.train.lazy_adam import LazyAdam
+from dialtools.train.optimiser import LazyAdam
 
 TEXTS = ["a table for two please", "thank you!", "a table, a table", "订一张桌子", "שלום עולם", ""]
 

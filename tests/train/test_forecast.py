@@ -25,9 +25,8 @@ from train_parts import (
 from dialtools.cli._run import Run
 from dialtools.encoder.static import fresh_static
 from dialtools.train import loop
-from dialtools.train.forecast import Forecast, instead
 from dialtools.train.objectives.contrast import Contrast
-from dialtools.train.plan import measured
+from dialtools.train.plan import Forecast, instead, measured
 from dialtools.train.validate import validations_left
 
 TOLD = r"about \d+ \w+: 60 steps of [\d.e-]+ s(, 1 validation of \d+ s)? on 1 thread"

@@ -15,8 +15,8 @@ from test_ranks import same
 from train_parts import contrast_options, letters_encoder, setting, stored
 
 from dialtools.train.data.collate import utterances
-from dialtools.train.objectives import hold as hold_module
-from dialtools.train.objectives.hold import Held, hold
+from dialtools.train.objectives import distill
+from dialtools.train.objectives.distill import Held, hold
 
 ROWS = [
     {"context": ["a b", "c"], "response": "d e", "dialogue_id": 1},
@@ -76,8 +76,8 @@ def test_of_many_texts_every_second_or_third_is_held(
     asked = setting(store, encoder, contrast_options())
     assert len(Held(asked, encoder, count=32)) == 32
     assert len(Held(asked, encoder, count=31)) == len(Held(asked, encoder, count=16)) == 16
-    monkeypatch.setattr(hold_module, "LEAST", 4)
-    monkeypatch.setattr(hold_module, "MOST", 8)
+    monkeypatch.setattr(distill, "LEAST", 4)
+    monkeypatch.setattr(distill, "MOST", 8)
     sizes = [len(hold(asked, encoder, reads=reads).setting.pairs) for reads in (1, 6, 100)]
     assert sizes == [4, 6, 8]
 

@@ -18,7 +18,7 @@ from dialtools.freq.texts import Extractor
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.policy import Collecting
 from dialtools.train.data import pairs_of_chunk
-from dialtools.train.data.chunk_pairs import LISTS, ChunkPairs, TurnLists
+from dialtools.train.data.pairs_of_batch import LISTS, ChunkPairs, TurnLists
 from dialtools.train.data.pairs_of_chunk import read_pairs
 
 PLAIN: list[dict[str, Any]] = [

@@ -23,7 +23,6 @@ from dialtools.streams.chunks import Chunk, read_chunks
 from dialtools.streams.policy import Policy
 from dialtools.train.data import spool as spooling
 from dialtools.train.data import store as storing
-from dialtools.train.data.chunk_pairs import LISTS, ChunkPairs
 from dialtools.train.data.collate import (
     Joining,
     Lengths,
@@ -32,7 +31,7 @@ from dialtools.train.data.collate import (
     negatives,
     responses,
 )
-from dialtools.train.data.pairs_of_batch import is_columnar
+from dialtools.train.data.pairs_of_batch import LISTS, ChunkPairs, is_columnar
 from dialtools.train.data.pairs_of_chunk import read_pairs
 from dialtools.train.data.store import (
     COLUMNS,

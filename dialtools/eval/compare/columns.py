@@ -2,7 +2,7 @@
 
 An operand is a column: a file of score records, a folder or glob of files, or NAME=FILE,FILE. Files
 of one column that hold the same score are seeds of one model; a file that holds several models (of
-a suite) is a column for each. Files of one model over several tasks are one column (`sides`).
+a suite) is a column for each. Files of one model over several tasks are one column (`names.sides`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from typing import Any
 from dialtools.corpora import fields
 from dialtools.errors import ConfigError, DataError, proposed
 from dialtools.eval import each
-from dialtools.eval.compare.names import Column, Seed, with_names_of_the_first
-from dialtools.eval.compare.sides import sides
+from dialtools.eval.compare.names import Column, Seed, sides, with_names_of_the_first
 from dialtools.eval.options.compare import CompareOptions
 from dialtools.eval.suite import Row
 from dialtools.streams.chunks import read_records
@@ -50,7 +49,8 @@ def columns_of(options: CompareOptions) -> tuple[dict[str, Column], int]:
     table = _Table()
     table.add(list(dict.fromkeys(options.files)))
     baseline = options.baseline
-    if baseline and baseline not in options.names and not table.has(baseline):
+    known = {*options.names, *table.columns, *table.first_of}
+    if baseline and baseline not in known:
         table.add_baseline(baseline)
     table.join_sides()
     if options.names:
@@ -78,10 +78,6 @@ class _Table:
         self.first_of: dict[str, str] = {}
         self.named: set[str] = set()
         self.published = 0
-
-    def has(self, name: str) -> bool:
-        """Tell whether a column, or an operand, is called so."""
-        return name in self.columns or name in self.first_of
 
     def add(self, operands: Sequence[str]) -> None:
         """Add the columns of operands."""

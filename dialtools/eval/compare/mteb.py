@@ -77,7 +77,8 @@ def evaluate(options: MtebOptions) -> Export:
             export.files[f"{name}.json"] = result_file(name, records)
             models |= dict.fromkeys(record.get("model") for record in records)
         except ValueError as error:
-            export.refused[_called(records)] = str(error)
+            what = dict.fromkeys(f"{r['task']} {r['dataset']}" for r in records)
+            export.refused[", ".join(what)] = str(error)
 
     where = ", ".join(map(display_name, options.files))
     if not export.files:
@@ -86,11 +87,6 @@ def evaluate(options: MtebOptions) -> Export:
     model = options.model_name or _only(models, where)
     export.files["model_meta.json"] = meta_file(model, options.model_revision)
     return export
-
-
-def _called(records: Sequence[Mapping[str, Any]]) -> str:
-    """Return what scores are of, in words."""
-    return ", ".join(dict.fromkeys(f"{r['task']} {r['dataset']}" for r in records))
 
 
 def _only(models: Iterable[str | None], where: str) -> str:

@@ -84,13 +84,9 @@ def records(comparison: Comparison) -> list[dict[str, Any]]:
         for name in models:
             value = comparison.value(row, name)
             if value is not None:
-                every.append(_without_unknown(_record(comparison, row, name, value)))
+                record = _record(comparison, row, name, value)
+                every.append({key: v for key, v in record.items() if v != "" and v == v})
     return every
-
-
-def _without_unknown(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a record without empty texts and NaN."""
-    return {key: value for key, value in record.items() if value != "" and value == value}
 
 
 def _record(comparison: Comparison, row: Row, name: str, value: Value) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dialtools.catalog import Entry
-from dialtools.eval.options.base import ReportOptions, page_of
+from dialtools.catalog import Entry, load
+from dialtools.eval.options.base import ReportOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,11 +35,7 @@ class Task(Entry):
 
     def options_class(self) -> type[ReportOptions]:
         """Return the class of its options; loads nothing heavy."""
-        return Entry(self.options, self.summary).load()
-
-    def page(self) -> str:
-        """Return its help page: examples, then what it does."""
-        return page_of(self.options_class())
+        return load(self.options)
 
 
 TASKS = {

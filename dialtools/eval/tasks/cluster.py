@@ -200,8 +200,9 @@ def _scores(
     facts["data"] = {"clusters": float(np.mean(counts)), "labels": truth.kinds}
     if noise := float(np.mean([(labels < 0).mean() for labels in found])):
         facts["data"]["noise"] = round(noise, 6)
-    right_RN = [
-        _right(labels, truth.labels, table) for labels, table in zip(found, tables, strict=True)
+    right_RN = [  # whether a row's cluster stands for its label, one for one
+        one_to_one(table)[np.unique(labels, return_inverse=True)[1]] == truth.labels
+        for labels, table in zip(found, tables, strict=True)
     ]
     resampled = of_resampled_tables(tables[0], MEASURES.values(), seed=options.seed)
     scores = []
@@ -216,12 +217,6 @@ def _scores(
         scores.append(replace(score, low=low, high=high) if len(tables) == 1 else score)
         advance(1)
     return scores
-
-
-def _right(clusters_N: np.ndarray, labels_N: np.ndarray, table_CK: np.ndarray) -> np.ndarray:
-    """Return (N,) whether each row's cluster stands for its label, one for one."""
-    number = np.unique(clusters_N, return_inverse=True)[1]
-    return one_to_one(table_CK)[number] == labels_N
 
 
 def _facts(truth: Truth, setting: str, options: ClusterOptions) -> dict[str, Any]:

@@ -31,21 +31,14 @@ def shared(
 
 def _sums(store: Store, pairs_N: np.ndarray, luck_V: np.ndarray) -> np.ndarray:
     """Return (N,) a number of each pair, the sum of its tokens' numbers, modulo 2^64."""
-    parts = [
-        _of_ranges(luck_V[store.tokens[ends[0] : ends[-1]]], np.diff(ends))
-        for ends in _blocks(store.token_ends)
-    ]
+    bounds = np.concatenate([[0], store.token_ends])
+    blocks = (bounds[i : i + AT_ONCE + 1] for i in range(0, len(store.token_ends), AT_ONCE))
+    parts = [_of_ranges(luck_V[store.tokens[ends[0] : ends[-1]]], np.diff(ends)) for ends in blocks]
     sums_U = np.concatenate(parts)
     ends = np.asarray(store.turn_ends)[pairs_N]
     sizes_N = np.asarray(store.window)[pairs_N]
     context_N = _of_ranges(sums_U[store.turns[places_in(ends - sizes_N, sizes_N)]], sizes_N)
     return 3 * context_N + sums_U[store.response[pairs_N]]
-
-
-def _blocks(ends_U: np.ndarray) -> list[np.ndarray]:
-    """Return where utterances begin, and the last of each block ends."""
-    ends = np.concatenate([[0], ends_U])
-    return [ends[i : i + AT_ONCE + 1] for i in range(0, len(ends_U), AT_ONCE)]
 
 
 def _of_ranges(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:

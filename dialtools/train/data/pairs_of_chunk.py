@@ -12,8 +12,7 @@ from dialtools.corpora.fields import PAIR, BadRecord, check, text, text_of_turn
 from dialtools.corpora.pair_columns import SCHEMA, pair_columns
 from dialtools.streams.chunks import Chunk, records
 from dialtools.streams.policy import Policy, Where
-from dialtools.train.data.chunk_pairs import ChunkPairs
-from dialtools.train.data.pairs_of_batch import is_columnar, pairs_of_batch
+from dialtools.train.data.pairs_of_batch import ChunkPairs, is_columnar, pairs_of_batch
 
 MADE_OF = "dial-pairs makes them of dialogues, dial-pairs --kind texts of questions and answers"
 

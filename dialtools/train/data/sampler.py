@@ -8,11 +8,6 @@ from dialtools.errors import DataError
 from dialtools.train.draws import generator
 
 
-def epoch_order(n: int, *, seed: int, epoch: int, stream: int) -> np.ndarray:
-    """Return the (n,) order of an epoch; streams of one epoch are independent."""
-    return generator(seed, epoch, stream=stream).permutation(n)
-
-
 def steps_per_epoch(n: int, batch_size: int, *, least: int = 2) -> int:
     """Return the batches of an epoch.
 
@@ -47,9 +42,8 @@ class Sampler:
         epoch, within = divmod(step, self.per_epoch)
         if epoch != self._epoch:
             self._epoch = epoch
-            self._order = epoch_order(
-                len(self.pairs), seed=self.seed, epoch=epoch, stream=self.stream
-            )
+            draw = generator(self.seed, epoch, stream=self.stream)
+            self._order = draw.permutation(len(self.pairs))
         start = within * self.batch_size
         return self.pairs[self._order[start : start + self.batch_size]]
 

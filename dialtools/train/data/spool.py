@@ -18,7 +18,7 @@ from dialtools.streams.atomic import atomic_file
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.hash_index import HashIndex
 from dialtools.streams.policy import Policy
-from dialtools.train.data.chunk_pairs import ChunkPairs
+from dialtools.train.data.pairs_of_batch import ChunkPairs
 from dialtools.train.data.pairs_of_chunk import read_pairs
 from dialtools.train.data.store import COLUMNS, column_file, read_counts, utterance_texts, written
 from dialtools.train.data.taught import Taught

@@ -16,8 +16,7 @@ from dialtools.streams.making import one_space
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.vector_files import embeddings_of, single_rows
 from dialtools.streams.vectors import Embeddings, check_dimensions
-from dialtools.train.data.chunk_pairs import ChunkPairs
-from dialtools.train.data.pairs_of_batch import pairs_of_batch
+from dialtools.train.data.pairs_of_batch import ChunkPairs, pairs_of_batch
 
 
 class Taught:

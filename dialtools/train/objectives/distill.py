@@ -1,11 +1,13 @@
 """Each text to where a teacher has it: a smaller encoder in place of a larger one.
 
 As in the distillation of sentence encoders (Reimers and Gurevych 2020), a text's vector is to be
-the teacher's. N texts of a batch, D dimensions of the encoder, E of the teacher.
+the teacher's. With the start of a run as the teacher, texts stay where it has them while something
+else is learnt. N texts of a batch, D dimensions of the encoder, E of the teacher.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,8 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.encode import encode
+from dialtools.encoder.encoder import Encoder
 from dialtools.metrics.space import unit
-from dialtools.train.data.collate import responses
+from dialtools.train.data.collate import alone, responses, utterances
 from dialtools.train.objectives.base import Batch, Figures, Objective, Setting
 from dialtools.train.objectives.catalog import DistillOptions
 
@@ -22,6 +25,10 @@ SEEN = 4096
 """Texts that say how the teacher's space is turned into the encoder's."""
 AT_ONCE = 1 << 16
 """Rows of the teacher that are averaged at once."""
+LEAST = 1024
+"""Texts that say what all texts of a log share."""
+MOST = 1 << 14
+"""Texts that the start embeds: more of them take long, and say little more."""
 
 
 class Lessons(Protocol):
@@ -47,6 +54,40 @@ class Recorded:
 
     def vectors(self, which: np.ndarray) -> np.ndarray:
         return self.store.vectors[self.store.teacher[which]]
+
+
+class Held:
+    """Lessons of the start: distinct utterances of the pairs, and the vectors that it has for them.
+
+    Args:
+        setting: of what learns from the pairs.
+        start: whose vectors they are: the encoder itself, or the one that it was made of.
+        count: of the utterances, about; of more of them every second, third, ...
+    """
+
+    def __init__(self, setting: Setting[Any], start: Encoder, *, count: int) -> None:
+        every = utterances(setting.store, setting.pairs)
+        self.utterances = every[:: -(-len(every) // count)]
+        self.store, self.joining = setting.store, setting.joining
+        # a start that a table was made of has places for so many tokens
+        lengths = replace(setting.lengths, response=min(setting.lengths.response, start.positions))
+        as_start = self.joining._replace(special=start.special, lengths=lengths)
+        vectors_TE = encode(
+            start,
+            alone(self.store, self.utterances, as_start),
+            batch_tokens=setting.max_tokens,
+            precision=setting.precision,
+        )
+        self.vectors_TE = unit(vectors_TE).astype(np.float16)
+
+    def __len__(self) -> int:
+        return len(self.utterances)
+
+    def texts(self, which: np.ndarray) -> list[np.ndarray]:
+        return alone(self.store, self.utterances[which], self.joining)
+
+    def vectors(self, which: np.ndarray) -> np.ndarray:
+        return self.vectors_TE[which]
 
 
 class Distill(Objective[DistillOptions]):
@@ -100,6 +141,17 @@ class Distill(Objective[DistillOptions]):
         cosines_N = nn.functional.cosine_similarity(ours_ND, taught_NE @ self.turn)
         figures["cosine"] = cosines_N.detach().mean()
         return 1 - cosines_N.mean()
+
+
+def hold(setting: Setting[Any], start: Encoder, *, reads: int) -> Distill:
+    """Return what keeps texts of the pairs where the start has them.
+
+    Args:
+        reads: texts that all steps together read.
+    """
+    held = Held(setting, start, count=min(max(reads, LEAST), MOST))
+    numbers = np.arange(len(held))
+    return Distill(replace(setting, pairs=numbers, options=DistillOptions()), held)
 
 
 def turned(teacher_NE: np.ndarray, student_ND: np.ndarray) -> np.ndarray:

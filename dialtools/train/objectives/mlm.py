@@ -221,16 +221,12 @@ def pretrained_head(model: str) -> dict[str, Any]:
     if not path:
         return {}
     with safe_open(path, "pt") as file:
-        names = {_today(name): name for name in file.keys()}  # noqa: SIM118 (it is no mapping)
+        # layer norms of BERT's first checkpoints, bert-base-uncased among them, have other names
+        names = {
+            name.replace(".gamma", ".weight").replace(".beta", ".bias"): name
+            for name in file.keys()  # noqa: SIM118 (it is no mapping)
+        }
         for table in (BERT_HEAD, ROBERTA_HEAD):
             if names.keys() >= set(table.values()):
                 return {ours: file.get_tensor(names[theirs]) for ours, theirs in table.items()}
     return {}
-
-
-def _today(name: str) -> str:
-    """Return what a weight is called now: layer norms of BERT's first checkpoints have other names.
-
-    bert-base-uncased has these still.
-    """
-    return name.replace(".gamma", ".weight").replace(".beta", ".bias")
