@@ -81,7 +81,7 @@ for seed in $seeds; do
   steps=$((2 * steps)) train "same-answer-$seed" --method same-answer few-windows.train.arrow same.train.arrow
   start=weighed steps=$((2 * steps)) train "weighed+same-answer-$seed" --method same-answer \
     few-windows.train.arrow same.train.arrow
-  start=weighed steps=$((2 * steps)) train "weighed+same-answer-held-$seed" --method same-answer-held \
+  start=weighed train "weighed+same-answer-held-$seed" --method same-answer-held \
     few-windows.train.arrow same.train.arrow
   merged "same-answer+dialoguecse-$seed" "same-answer-$seed" "dialoguecse-$seed"
   merged "dse-123-1+dialoguecse-$seed" "dse-123-1-$seed" "dialoguecse-$seed"

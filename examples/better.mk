@@ -15,7 +15,7 @@ SHELL := /bin/bash
 
 LOG ?= chats.jsonl
 RUN ?= run
-STEPS ?= 300
+STEPS ?= 150
 FEWEST ?= 10000
 # the speaker whose answers repeat
 SPEAKER ?= system
