@@ -18,17 +18,19 @@ train() {
   trained "$1" --model "$start" --precision "$precision" --seed "$seed" "${@:2}"
   embed "$1" "$1"
 }
-windows=(--method held --no-center windows.train.arrow)
-answers=(--method same-answer-held --no-center few-windows.train.arrow same.train.arrow)
+windows=(--method held windows.train.arrow)
+answers=(--method same-answer-held few-windows.train.arrow same.train.arrow)
 
+unless utterances.arrow dial-pairs -q --kind utterance --sample 0.05 "${corpora[@]}" -o utterances.arrow
+unless weighted dialtools weigh -q --model "$start" utterances.arrow -o weighted
 embed start "$start"
 for seed in $seeds; do
-  train "free-$seed" "${windows[@]}" --hold-weight 0
+  train "free-$seed" "${windows[@]}" --hold-weight 0 --lr 3e-5 --merge-with-start 1 --no-center
   train "held-$seed" "${windows[@]}"
   train "answers-$seed" "${answers[@]}"
-  train "answers-5-$seed" "${answers[@]}" --hold-weight 5
+  start=weighted train "weighted-$seed" "${answers[@]}"
 done
 
 scored_all
 dial-eval compare --to markdown start=scores/start.jsonl "$(seeds_of free)" "$(seeds_of held)" \
-  "$(seeds_of answers)" "$(seeds_of answers-5)"
+  "$(seeds_of answers)" "$(seeds_of weighted)"
