@@ -67,7 +67,7 @@ def run(scripts: Path, environment: dict[str, str]) -> Run:
 def test_weights_are_chosen_by_the_scores_that_dial_eval_gives_and_all_are_told(
     train: Train, model: Path, pairs: Path, labelled: Path, run: Run, tmp_path: Path
 ):
-    tune = shlex.split("--batch-size 32 --lr 1e-3 --max-steps 20")
+    tune = shlex.split("--batch-size 32 --lr 1e-3 --max-steps 20 --no-center")
     a, out = tmp_path / "a", tmp_path / "chosen"
     train("--model", model, *CPU, *tune, "-o", a, pairs, small=False)
     chosen = ("--choose-on", f"{pairs},{labelled}", "--grid", "0.5,1", "-o", out)

@@ -12,7 +12,9 @@ from at_work import broken_off, logged
 from pair_corpus import Train, steps, weights
 from safetensors.numpy import load_file
 
-TUNE = shlex.split("--threads 1 --device cpu --batch-size 32 --lr 1e-3 --max-steps 12")
+TUNE = shlex.split(
+    "--threads 1 --device cpu --batch-size 32 --lr 1e-3 --max-steps 12 --merge-with-start 1 --no-center"
+)
 KEPT = shlex.split("--snapshot-every 1")
 WAYS = ("--ema 0.6", "--merge-with-start 0.5")
 BOTH = shlex.split("--ema 0.6 --merge-with-start 0.5")
