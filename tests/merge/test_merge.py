@@ -28,7 +28,8 @@ from dialtools.encoder.weights import Shape, merged
 from dialtools.merge.tensors import Tensors, write
 
 TUNE = shlex.split(
-    "--threads 1 --device cpu --batch-size 32 --lr 1e-3 --max-steps 6 --merge-with-start 1 --no-center"
+    "--threads 1 --device cpu --batch-size 32 --lr 1e-3 --max-steps 6 "
+    "--merge-with-start 1 --no-center"
 )
 CPU = shlex.split("--threads 1 --device cpu")
 Merge = Callable[..., subprocess.CompletedProcess]

@@ -13,7 +13,8 @@ from pair_corpus import Train, steps, weights
 from safetensors.numpy import load_file
 
 TUNE = shlex.split(
-    "--threads 1 --device cpu --batch-size 32 --lr 1e-3 --max-steps 12 --merge-with-start 1 --no-center"
+    "--threads 1 --device cpu --batch-size 32 --lr 1e-3 --max-steps 12 "
+    "--merge-with-start 1 --no-center"
 )
 KEPT = shlex.split("--snapshot-every 1")
 WAYS = ("--ema 0.6", "--merge-with-start 0.5")
