@@ -63,9 +63,6 @@ def main(options: MergeOptions, run: Run) -> None:
     from dialtools.streams.atomic import atomic_directory
 
     family = open_family(options)
-    for model in (family.start, *family.models):
-        if model.stated.center:
-            run.warn(f"{model.name}: merged without its centre; dialtools center gives another")
     tasks = _tasks(options)
     if options.dry_run:
         return run.tell_plan(_plan(options, family, tasks))
@@ -77,6 +74,9 @@ def main(options: MergeOptions, run: Run) -> None:
         weights = _choose(folder, family, score, options, run) if score else options.weights
         write_merged(folder, family, weights)
         finish(folder, family, weights, options)
+    for model in (family.start, *family.models):
+        if model.stated.center:
+            run.warn(f"{model.name}: merged without its centre; dialtools center gives another")
     run.tell_path(options.output)
     run.close(f"{options.output}: {_sum(family, weights)}")
 

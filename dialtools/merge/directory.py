@@ -48,6 +48,8 @@ Tokenizer, pooling and length are those of `{first}`."""
 def write_merged(directory: Path, family: Family, weights: Sequence[float]) -> None:
     """Write a model that loads: the files of the first model, and merged weights.
 
+    A centre is left out, and the norm before it where the start has none: training added both.
+
     Args:
         directory: exists and is empty.
         weights: of the models.
@@ -56,7 +58,7 @@ def write_merged(directory: Path, family: Family, weights: Sequence[float]) -> N
         ModelError: if merged numbers are not finite.
     """
     first = family.models[0]
-    modules = dict(first.layout)
+    modules = dict(_layout(first, family.start))
     for inner in dict.fromkeys(["", first.inner, *modules.values()]):
         (directory / inner).mkdir(parents=True, exist_ok=True)
         for file in (first.folder / inner).glob("*"):
@@ -64,13 +66,19 @@ def write_merged(directory: Path, family: Family, weights: Sequence[float]) -> N
                 shutil.copyfile(file, directory / inner / file.name)
     if first.stated.center:
         path = directory / "modules.json"
-        write_json(path, orjson.loads(path.read_bytes())[: len(first.layout)])
+        write_json(path, orjson.loads(path.read_bytes())[: len(modules)])
     _write_weights(directory / first.inner / WEIGHTS, family, weights)
     for kind in {LAYERS, WORD_WEIGHTS} & modules.keys():
         file = Path(modules[kind]) / WEIGHTS
         shutil.copyfile(first.folder / file, directory / file)
     if POOLER in modules:
         _write_pooler(directory / modules[POOLER] / WEIGHTS, Tensors(directory / first.inner))
+
+
+def _layout(first: Parent, start: Parent) -> list[tuple[str, str]]:
+    """Return the modules of the merged model."""
+    added = first.stated.center and not start.stated.normalize
+    return first.layout[:-1] if added else first.layout
 
 
 def _write_pooler(path: Path, whole: Tensors) -> None:

@@ -90,8 +90,7 @@ def published(name: str) -> dict[str, Any]:
 def preset(name: str, kind: str, model: Any) -> dict[str, Any]:
     """Return what trains an encoder in place of values of a recipe, by TOML key.
 
-    Sections of a preset hold for one recipe, for those of one objective or loss, or for a start
-    (`STARTS`).
+    Sections of a preset hold for recipes of one objective or loss, or for a start (`STARTS`).
 
     Args:
         kind: of the encoder.
@@ -102,8 +101,8 @@ def preset(name: str, kind: str, model: Any) -> dict[str, Any]:
     recipe = published(name)
     values = _read(PRESETS[kind])
     special: dict[str, Any] = {}
-    for key in ("objective", "loss", "method"):
-        special |= values.pop(key, {}).get((recipe | {"method": name}).get(key), {})
+    for key in ("objective", "loss"):
+        special |= values.pop(key, {}).get(recipe.get(key), {})
     sections = {start: values.pop(start, {}) for start in STARTS}
     start = NOTHING if not model else TABLE if is_table(str(model)) else TRANSFORMER
     return values | special | sections[start]

@@ -169,6 +169,19 @@ def test_models_are_merged_without_the_centres_of_their_training(
     assert b"merge it as it was before dialtools center" in done.stderr
 
 
+@pytest.mark.parametrize("kind", ["model", "table"])
+def test_a_model_merged_without_a_centre_ends_as_its_start_does(
+    run: Run, tmp_path: Path, train: Train, pairs: Path, kind: str, request
+):
+    start = request.getfixturevalue(kind)
+    flags = ("--max-steps", 2, "--batch-size", 16, "--threads", 1, "--device", "cpu", "--center")
+    train("--model", start, *flags, "-o", tmp_path / "centred", pairs, small=False)
+    run("dialtools merge", start, "centred", "-o", "m")
+    m, own = load_encoder(str(tmp_path / "m")), load_encoder(str(start))
+    assert (m.center, m.normalize) == (None, own.normalize)
+    run("dialtools merge", start, "m", "centred", "-o", "again")
+
+
 def damaged(folder: Path, change: Callable[[dict[str, np.ndarray], dict[str, Any]], None]) -> None:
     """Change the module of a centre."""
     tensors = load_file(folder / "model.safetensors")
