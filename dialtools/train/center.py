@@ -11,13 +11,14 @@ import numpy as np
 
 from dialtools.encoder.center import EQUAL
 from dialtools.encoder.encode import encode
+from dialtools.encoder.static import StaticEncoder
 from dialtools.metrics.space import unit
 from dialtools.train.data.collate import Joining, responses
 from dialtools.train.data.store import Store
 from dialtools.train.loop import Trainer
 
-MOST = 4_096
-"""Responses: the mean of more is the same within 1/64 (vectors have length 1)."""
+MOST, MOST_STATIC = 4_096, 20_000
+"""Responses whose mean is taken (off by the root of one in as many); static ones cost little."""
 Side = Callable[[Store, np.ndarray, Joining], list[np.ndarray]]
 
 
@@ -28,7 +29,8 @@ def take_center(trainer: Trainer) -> None:
     trainer.encoder.center = None
     if trainer.values.center:
         store, pairs = trainer.setting.store, np.asarray(trainer.setting.pairs)
-        some = pairs[:: -(-len(pairs) // MOST)]
+        most = MOST_STATIC if isinstance(trainer.encoder, StaticEncoder) else MOST
+        some = pairs[:: -(-len(pairs) // most)]
         mean_D = vectors(trainer, responses, store, some).mean(0, dtype=np.float64)
         if np.linalg.norm(mean_D) < 1 - EQUAL:
             trainer.encoder.center = mean_D.astype(np.float32)
