@@ -25,6 +25,7 @@ from dialtools.embed.model import Model
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.rows import expander
 from dialtools.embed.shard import Encoded, Encoding, tokenised
+from dialtools.encoder.tokens import strange_line
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, DataError
 from dialtools.roles import EMPTY
@@ -45,7 +46,7 @@ FIRST_ROWS = 256
 @dataclass
 class Counts:
     """Rows embedded, distinct texts encoded, texts cut at the maximal length, texts of which the
-    model knows no word, and blank texts.
+    model knows no word, blank texts, and texts with many tokens of what the model lacks.
     """
 
     rows: int = 0
@@ -53,6 +54,7 @@ class Counts:
     cut: int = 0
     unknown: int = 0
     blank: int = 0
+    strange: int = 0
 
     def add(self, other: Counts) -> None:
         for name, count in vars(other).items():
@@ -188,6 +190,7 @@ class Embedder:
             cut=int(encoded.cut.sum()),
             unknown=int(encoded.unknown.sum()),
             blank=self._blank(shard),
+            strange=int(encoded.strange.sum()),
         )
         self.counts.add(added)
         return batch, added
@@ -270,6 +273,9 @@ class Embedder:
         if self.counts.unknown:
             alike = "zero" if self.model.settings.center is None else "alike"
             yield f"{self.counts.unknown:,} of {texts} without a known word: {alike} vectors"
+        in_all = self.counts.rows * len(self.fields)
+        if told := strange_line(self.options.model, self.counts.strange, in_all):
+            yield told
 
     def device_note(self) -> str:
         """Return the device and its precision, of an encoder; word vectors need none."""

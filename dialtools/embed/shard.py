@@ -13,7 +13,7 @@ from dialtools.advance import Advance
 from dialtools.corpora.turns import Turns
 from dialtools.encoder.sequences import flat_sequences
 from dialtools.encoder.token_vectors import TokenVectors
-from dialtools.encoder.tokens import Flat, split
+from dialtools.encoder.tokens import Flat, split, strange
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ModelError
 from dialtools.metrics.space import unit
@@ -54,6 +54,7 @@ class Encoded:
         tokens: (N,) of each, before any cut.
         cut: (N,) whether it was.
         unknown: (N,) whether the encoder knows nothing of it, and made it zero.
+        strange: (N,) whether it has many tokens of what the tokenizer lacks.
         distinct: how many of the items differ.
     """
 
@@ -61,13 +62,15 @@ class Encoded:
     tokens: np.ndarray
     cut: np.ndarray
     unknown: np.ndarray
+    strange: np.ndarray
     distinct: int
 
 
 Encoding = Callable[[Callable[[int], None]], Encoded]
 """Encodes N fields; is given what is told of each encoded text."""
-Made = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Vectors of distinct texts as the encoder makes them, their tokens, and which were cut."""
+Made = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Vectors of distinct texts as the encoder makes them, their tokens, which were cut, and which are
+strange to it."""
 
 
 def encode_turns(
@@ -96,10 +99,11 @@ def tokenised(
         )
 
         def made(advance: Advance) -> Made:
-            return _vectors(encoder, flat, settings, advance), counts, cut
+            lacking = strange(encoder.tokenizer, flat)
+            return _vectors(encoder, flat, settings, advance), counts, cut, lacking
 
     def encoded(advance: Advance) -> Encoded:
-        vectors, counts, cut = made(advance)
+        vectors, counts, cut, lacking = made(advance)
         unknown = _zero(vectors)
         if settings.head is not None:
             vectors = settings.head(vectors)
@@ -108,6 +112,7 @@ def tokenised(
             tokens=counts[place],
             cut=cut[place],
             unknown=unknown[place],
+            strange=lacking[place],
             distinct=len(distinct),
         )
 
@@ -118,7 +123,8 @@ def _of_words(encoder: WordVectors, distinct: Sequence[Turns], advance: Advance)
     """Average the words of N fields, of which none is cut."""
     vectors, counts = encoder.encode([" ".join(texts) for texts, _ in distinct])
     advance(len(distinct))
-    return vectors, counts, np.zeros(len(distinct), bool)
+    none = np.zeros(len(distinct), bool)
+    return vectors, counts, none, none
 
 
 def _vectors(

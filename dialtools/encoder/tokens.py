@@ -70,6 +70,34 @@ def _first_of(*ids: int | None) -> int | None:
     return next((i for i in ids if i is not None), None)
 
 
+def strange(tokenizer: Any, flat: Flat) -> np.ndarray:
+    """Return (N,) whether a fifth of a sequence's tokens or more are of what a tokenizer lacks.
+
+    A model of English lacks half of Chinese; of English chats it lacks emoji, a twentieth.
+
+    Args:
+        tokenizer: of transformers, or of the tokenizers library.
+    """
+    ids, ends = flat
+    if hasattr(tokenizer, "unk_token_id"):
+        lacks = tokenizer.unk_token_id
+    else:
+        token = getattr(tokenizer.model, "unk_token", None)
+        lacks = tokenizer.token_to_id(token) if token else None
+    if lacks is None:
+        return np.zeros(len(ends) - 1, bool)
+    lacking_N = np.diff(np.append(0, np.cumsum((ids == lacks) | (ids == ~lacks)))[ends])
+    return (lacking_N > 0) & (5 * lacking_N >= np.diff(ends))
+
+
+def strange_line(model: str, strange: int, texts: int) -> str:
+    """Return the line on texts that are strange to a model, empty if they are few."""
+    if strange * 5 < texts or not strange:
+        return ""
+    many = f"{strange:,} of {texts:,} texts have many words that {model} does not know"
+    return f"{many}: is it of another language?"
+
+
 def _ids(tokenizer: Any, text: str, *, special: bool) -> list[int]:
     return list(tokenizer(text, add_special_tokens=special)["input_ids"])
 

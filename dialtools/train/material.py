@@ -27,6 +27,7 @@ from dialtools.encoder.folder import model_folder
 from dialtools.encoder.loading import look_over_model
 from dialtools.encoder.sidefile import write_json
 from dialtools.encoder.stated import has_beside
+from dialtools.encoder.tokens import strange, strange_line
 from dialtools.errors import DataError, MissingExtra
 from dialtools.roles import USER
 from dialtools.streams import checksums
@@ -71,6 +72,8 @@ from dialtools.train.start import STATIC
 
 MOST_PLACEHOLDERS = 1000
 """Each becomes a token; slots of a corpus are dozens, braces in ordinary texts are any number."""
+SOME_TEXTS = 1 << 16
+"""That tell whether the model knows their words."""
 STORE = "store"
 TEXTS = "of the pairs alone, in their order"
 """What a store holds: one that was made otherwise is of another name in --cache."""
@@ -252,6 +255,7 @@ def _to_tell(encoder: Encoder, store: Store, options: TrainOptions) -> Iterator[
     yield describe_start(encoder, options)
     yield from _left_out(options, encoder)
     yield preset_note(options)
+    yield _strange(store, encoder, options)
     yield _unread(store, options)
     yield _alike(store, options)
     yield from _not_there(store, options)
@@ -267,6 +271,13 @@ def _left_out(options: TrainOptions, encoder: Encoder) -> Iterator[str]:
         yield f"{name}: trained without its centre; dialtools center gives what is learnt a new one"
     if "weights" in kinds and encoder.token_weights is None:
         yield f"{name}: trained without its weights of tokens, of which a mean alone has use"
+
+
+def _strange(store: Store, encoder: Encoder, options: TrainOptions) -> str:
+    """Return the line on texts of which the start knows few words, empty if they are few."""
+    ends = np.append(0, store.token_ends[:SOME_TEXTS])
+    lacking = strange(encoder.tokenizer, (store.tokens[: ends[-1]], ends))
+    return strange_line(options.model or "the encoder", int(lacking.sum()), len(lacking))
 
 
 def _unread(store: Store, options: TrainOptions) -> str:

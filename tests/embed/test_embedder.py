@@ -223,7 +223,7 @@ def test_texts_that_were_cut_are_told_refused_or_neither(embedder):
         made.model = replace(made.model, settings=replace(made.model.settings, max_length=7))
         made.counts, made.fields = Counts(rows=10, distinct=5, cut=3), ("text1", "text2")
         assert list(made.notes()) == notes
-        encoded = Encoded(np.zeros((4, 2)), np.ones(4), cut, np.zeros(4, bool), 3)
+        encoded = Encoded(np.zeros((4, 2)), np.ones(4), cut, none := np.zeros(4, bool), none, 3)
         if says == "error":
             with pytest.raises(DataError, match="x:2: longer than 7 tokens"):
                 made._refuse_cut(encoded, shard)
@@ -243,7 +243,7 @@ def test_texts_without_a_known_word_are_counted_and_told(embedder):
     made = embedder()
     vectors = np.array([[0, 0], [0, 1], [1, 0], [0, 0]], np.float32)
     assert _zero(vectors).tolist() == [True, False, False, True]
-    encoded = Encoded(vectors, np.ones(4), np.zeros(4, bool), _zero(vectors), 4)
+    encoded = Encoded(vectors, np.ones(4), none := np.zeros(4, bool), _zero(vectors), none, 4)
     made.tokenised = lambda shard: lambda advance: encoded
     (shard,) = made.shards(records(*({"text": text} for text in "abcd")))
     assert made.batch(shard)[1].unknown == 2
