@@ -6,10 +6,10 @@ kind. A field that is null is one that is not there; what a record may lack is i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from dialtools.shown import listed
+from dialtools.shown import listed, quoted
 from dialtools.streams.carried import Carried
 from dialtools.values import composed
 
@@ -94,6 +94,20 @@ def as_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def alike(labels: Iterable[str]) -> list[list[str]]:
+    """Return groups of labels that case and blanks alone tell apart."""
+    groups: dict[str, list[str]] = {}
+    for label in sorted(set(labels)):
+        groups.setdefault(" ".join(label.split()).casefold(), []).append(label)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def note_on_alike(groups: Sequence[Sequence[str]]) -> list[str]:
+    """Return the note on groups of labels that are `alike`, if there are any."""
+    told = listed(" and ".join(map(quoted, group)) for group in groups)
+    return [f"case or blanks alone tell classes apart: {told}"] if groups else []
 
 
 def are_texts(values: list[Any]) -> bool:

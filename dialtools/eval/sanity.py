@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dialtools.corpora.fields import as_text
+from dialtools.corpora.fields import alike, as_text, note_on_alike
 from dialtools.eval import each
 from dialtools.eval.identity import item_digests
 from dialtools.eval.score import Score
@@ -58,13 +58,14 @@ def check(
 def balance(part: Embeddings, labels: Sequence[Any]) -> dict[str, Any]:
     """Return how many rows and classes there are, how even they are, and which rows they are.
 
-    And how many of their vectors are zeros, if any.
+    And how many of their vectors are zeros, and which classes are alike in name, if any.
 
     Args:
         labels: the class of each row, or its list of labels.
     """
     names = [label if isinstance(label, list) else [label] for label in labels]
     sizes = Counter(name for row in names for name in {as_text(name) for name in row})
+    same = alike(sizes)
     largest = max(sizes.values(), default=0)
     zeros = sum(int((~vectors_ND.any(axis=1)).sum()) for vectors_ND in part.vectors.values())
     return {
@@ -75,6 +76,7 @@ def balance(part: Embeddings, labels: Sequence[Any]) -> dict[str, Any]:
         "majority": round(100 * largest / max(len(labels), 1), 2),
         "items": item_digests(part.columns),
         **({"zeros": zeros} if zeros else {}),
+        **({"alike": same} if same else {}),
     }
 
 
@@ -100,6 +102,7 @@ def notes(data: Mapping[str, Any], lost: Mapping[str, int]) -> list[str]:
     told = [note_on_rows(data)]
     if zeros := sum(data[part].get("zeros", 0) for part in ("train", "test")):
         told.append(f"{counted(zeros, 'vector')} of zeros, which may get any class")
+    told += note_on_alike(data["train"].get("alike", ()))
     return [*told, note_on_unlearnt(lost, data["test"]["rows"])] if lost else told
 
 

@@ -56,6 +56,7 @@ class Assigning:
             if left_out := int(left_out_N.sum()):
                 self.notes.append(f"{counted(left_out, 'example')} of {what} left out")
         labels = [labels[i] for i in rows]
+        self.notes += fields.note_on_alike(fields.alike(labels))
         router = Router.of_examples(
             examples.chosen(options.vectors)[1][rows],
             labels,

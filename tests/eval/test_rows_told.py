@@ -144,6 +144,17 @@ def test_vectors_of_zeros_are_told(command: Command, tmp_path: Path):
     assert data["train"]["zeros"] == data["test"]["zeros"] == 1
 
 
+def test_classes_that_case_and_blanks_alone_tell_apart_are_told(command: Command, tmp_path: Path):
+    slips = rows()
+    slips[0]["label"] = f" {slips[0]['label'].upper()}"
+    path = write(tmp_path / "f.jsonl", slips, embedding=vectors(rows()))
+    done = command("intent", path, *FEW)
+    assert "case or blanks alone tell classes apart: ' A' and 'a'\n" in done.stderr
+    assert json.loads(done.stdout.splitlines()[0])["data"]["train"]["alike"] == [[" A", "a"]]
+    path = write(tmp_path / "f.jsonl", rows(), embedding=vectors(rows()))
+    assert "alone tell" not in command("intent", path, *FEW).stderr
+
+
 def test_a_label_that_pandas_has_as_nan_is_none(command: Command, tmp_path: Path):
     told = rows()
     path = write(tmp_path / "f.jsonl", told, embedding=vectors(told))

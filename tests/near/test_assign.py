@@ -79,6 +79,12 @@ def test_an_example_of_zeros_makes_no_class_that_is_nearer_than_far_ones(near: N
         assert "2 examples of zeros left out" in done.stderr.decode()
 
 
+def test_examples_of_classes_that_case_and_blanks_alone_tell_apart_are_told(near: Near):
+    slips = [*EXAMPLES, {**EXAMPLES[0], "label": "East "}]
+    said = near("assign", "r.jsonl", "--examples", "e.jsonl", r=ROWS, e=slips).stderr.decode()
+    assert "case or blanks alone tell classes apart: 'East ' and 'east'\n" in said
+
+
 def test_a_class_whose_examples_cancel_has_no_prototype_and_is_refused(near: Near):
     # three ways that add up to nothing, but for rounding: what rounding leaves is no direction
     apart = labelled("all", 0, 120, 240)

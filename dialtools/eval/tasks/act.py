@@ -62,7 +62,7 @@ def evaluate(options: ActOptions, advance: Advance = silent) -> Scored:
 
 def _notes(data: dict[str, Any], acts: Parts[list[list[str]]]) -> list[str]:
     """Return what a user should know of the rows, and of acts whose F1 is 0 whatever is guessed."""
-    told = [sanity.note_on_rows(data)]
+    told = [sanity.note_on_rows(data), *fields.note_on_alike(data["train"].get("alike", ()))]
     learnt = dict.fromkeys(name for row in acts.train for name in row)
     tested = {name for row in acts.test for name in row}
     if absent := [name for name in learnt if name not in tested]:
