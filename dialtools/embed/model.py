@@ -158,6 +158,9 @@ def notes(model: Model, options: EmbedOptions) -> Iterator[str]:
         return
     from dialtools.encoder import device
 
+    if not (options.pooling or (folder / "modules.json").is_file()):
+        averaged = f"{options.model}: no modules.json says how to pool, so tokens are averaged"
+        yield f"{averaged}; if it has not learnt to embed sentences, dial-train teaches it"
     if note := device.slower_precision(options):
         yield note
 

@@ -934,10 +934,24 @@ def test_a_precision_that_is_emulated_is_told_of_what_computes_in_it(
 ):
     monkeypatch.setattr("dialtools.encoder.device.slower_precision", lambda options: "slow")
     words = load_model(EmbedOptions(model=glove, output="x"))
-    options = EmbedOptions(model=str(Path(glove).parent), output="x")
+    options = EmbedOptions(model=str(Path(glove).parent), output="x", pooling="mean")
     assert list(model.notes(words, options)) == []
     of_layers = replace(words, encoder=SimpleNamespace(dimension=3))
     assert list(model.notes(of_layers, options)) == ["slow"]
+
+
+def test_a_model_that_says_no_pooling_is_told_of_unless_a_user_says_one(
+    glove: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("dialtools.encoder.device.slower_precision", lambda options: "")
+    words = load_model(EmbedOptions(model=glove, output="x"))
+    of_layers = replace(words, encoder=SimpleNamespace(dimension=3))
+    options = EmbedOptions(model=str(tmp_path), output="x")
+    (note,) = model.notes(of_layers, options)
+    assert note.startswith(f"{tmp_path}: no modules.json says how to pool, so tokens are averaged;")
+    assert not list(model.notes(of_layers, replace(options, pooling="cls")))
+    (tmp_path / "modules.json").touch()
+    assert not list(model.notes(of_layers, options))
 
 
 def test_vectors_of_fields_without_a_file_between(glove: str):
