@@ -43,20 +43,16 @@ def measured(work: Work) -> Run:
     return Run(time.perf_counter() - start, usage if isinstance(usage, Usage) else None)
 
 
-def command(*words: object, **environment: str) -> Callable[[], Usage]:
+def command(*words: object, cwd: Path | None = None, **environment: str) -> Callable[[], Usage]:
     """Return a call that runs a command, its output thrown away, and returns what it took."""
+    line, variables = [str(word) for word in words], {**KEPT, **environment}
 
     def work() -> Usage:
-        process = subprocess.Popen(
-            [str(word) for word in words],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**KEPT, **environment},
-        )
+        process = subprocess.Popen(line, cwd=cwd, env=variables, stdout=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
-            raise SystemExit(f"{' '.join(map(str, words))}: status {process.returncode}")
+            raise SystemExit(f"{' '.join(line)}: status {process.returncode}")
         return Usage(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / MEBIBYTE)
 
     return work

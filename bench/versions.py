@@ -7,19 +7,15 @@ and so is the ratio of each pair of runs. Below 1 the new one is faster.
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
-from inputs import default_model
+from inputs import DIALOGUES, EXAMPLES, default_model, read_lines
+from side_by_side import SCRIPTS, Usage, command, measured, median
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 ROWS = {
     "dial-pairs": "dial-pairs -q --window 1,2,3 corpus.jsonl",
     "dial-pairs -j 2": "dial-pairs -q -j 2 --window 1,2,3 corpus.jsonl",
@@ -38,16 +34,9 @@ ROWS = {
 }
 
 
-class Times(NamedTuple):
-    """Seconds of a run, by the clock and of all its processes."""
-
-    wall: float
-    cpu: float
-
-
 def prepare(home: Path, corpus: Path, megabytes: int, model: str) -> None:
     """Put the inputs of all rows into a folder."""
-    text = subprocess.run(["zcat", "-f", str(corpus)], capture_output=True, check=True).stdout
+    text = b"".join(read_lines(corpus))
     repeats = max(1, megabytes * 1_000_000 // len(text))
     (home / "corpus.jsonl").write_bytes(text * repeats)
     (home / "minilm").symlink_to(model)
@@ -58,29 +47,23 @@ def prepare(home: Path, corpus: Path, megabytes: int, model: str) -> None:
         "dial-pairs -q --kind utterance -n 4000 corpus.jsonl -o texts.jsonl",
         f"dial-embed -q --model minilm {EXAMPLES}/intents.jsonl.gz -o intents.parquet",
     ):
-        run(line, home, Path(__file__).resolve().parents[1])
+        of(line, home, EXAMPLES.parent)()
 
 
-def run(line: str, home: Path, checkout: Path) -> Times:
-    """Run a command of a checkout in a folder, its output thrown away."""
-    command = [Path(sys.executable).parent / (words := shlex.split(line))[0], *words[1:]]
-    environment = {**os.environ, "PYTHONPATH": str(checkout)}
-    start = time.perf_counter()
-    process = subprocess.Popen(command, cwd=home, env=environment, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{checkout}: {line}: status {process.returncode}")
-    return Times(time.perf_counter() - start, usage.ru_utime + usage.ru_stime)
+def of(line: str, home: Path, checkout: Path) -> Callable[[], Usage]:
+    """Return a call that runs a command of a checkout in a folder."""
+    name, *words = shlex.split(line)
+    return command(SCRIPTS / name, *words, cwd=home, PYTHONPATH=str(checkout))
 
 
 def compare(line: str, home: Path, old: Path, new: Path, runs: int) -> str:
     """Return the cells of a row: medians of both, then the median ratios of wall and CPU time."""
-    pairs = [(run(line, home, old), run(line, home, new)) for _ in range(runs + 1)][1:]
-    wall = statistics.median(b.wall / a.wall for a, b in pairs)
-    cpu = statistics.median(b.cpu / a.cpu for a, b in pairs)
-    before, after = (statistics.median(pair[i].wall for pair in pairs) for i in (0, 1))
-    return f"{before:.2f} s | {after:.2f} s | {wall:.2f} | {cpu:.2f}"
+    before, after = of(line, home, old), of(line, home, new)
+    pairs = [(measured(before), measured(after)) for _ in range(runs + 1)][1:]
+    wall = statistics.median(b.seconds / a.seconds for a, b in pairs)
+    cpu = statistics.median(b.usage.processor / a.usage.processor for a, b in pairs)
+    first, second = map(median, zip(*pairs, strict=True))
+    return f"{first:.2f} s | {second:.2f} s | {wall:.2f} | {cpu:.2f}"
 
 
 def main() -> None:
@@ -88,7 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)
-    parser.add_argument("--corpus", type=Path, default=EXAMPLES / "dialogues.jsonl.gz")
+    parser.add_argument("--corpus", type=Path, default=DIALOGUES)
     parser.add_argument("--megabytes", type=int, default=64, help="repeat the corpus to this size")
     parser.add_argument("--model", default=default_model())
     parser.add_argument("--runs", type=int, default=5)

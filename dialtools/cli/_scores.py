@@ -150,7 +150,7 @@ def report_space(scores: list[Score], options: SpaceOptions, run: Run) -> None:
     points = _trade_off(spaces, options) if options.plot else {}
     write_scores(space_grid(spaces), [score.record() for score in scores], run)
     if options.plot:
-        from dialtools.plots.trade_off import draw_trade_off
+        from dialtools.plots.curve import draw_trade_off
 
         draw_trade_off(points, options.plot, tell=run.warn, overwrite=options.overwrite)
     check_gates(gates)

@@ -84,16 +84,11 @@ def main(options: ClusterOptions, run: Run) -> None:
         write_table(cluster_grid(records), lambda: records, run, output=options.save_summary)
     if writes_rows:  # last: who reads them may have enough
         run.write(clustering.payloads(lines=FORMATS[kind].lines), kind, clustering.counts())
-    _show(records, on_stdout=table, run=run)
-    run.close(clustering.closing_line())
-
-
-def _show(records: Sequence[dict[str, Any]], *, on_stdout: bool, run: Run) -> None:
-    """Print the table where the rows are not: on stdout, or on a terminal that is stderr."""
-    if on_stdout:
+    if table:
         show(cluster_grid(records), run)
-    elif sys.stderr.isatty() and not run.quiet:
+    elif sys.stderr.isatty() and not run.quiet:  # where the rows are not
         sys.stderr.write(as_screen(cluster_grid(records), run, sys.stderr))
+    run.close(clustering.closing_line())
 
 
 def cluster_grid(records: Sequence[dict[str, Any]]) -> Grid:

@@ -39,6 +39,7 @@ def main(options: SearchOptions, run: Run) -> None:
     from dialtools.embed.query import query_vectors
     from dialtools.near.rows import Rows
     from dialtools.near.search import OWN, found_records
+    from dialtools.streams.vectors import check_dimensions
 
     rows = Rows(vectors=options.vectors, keep=options.keep, distinct=options.distinct)
     rows.read(options.inputs[0])
@@ -48,7 +49,7 @@ def main(options: SearchOptions, run: Run) -> None:
     vectors_QD = query_vectors(
         options.texts, rows.made, options, model=options.model, transform=options.transform
     )
-    rows.vectors.expect(vectors_QD, where=options.inputs[0])
+    check_dimensions(vectors_QD, rows.vectors.dimension, where=options.inputs[0])
     records = found_records(rows, options.texts, vectors_QD, options)
     write_table(_grid(records), lambda: records, run, to="jsonl" if options.json else None)
     run.close(f"{len(records):,} of {counted(len(rows), 'row')}{anew(rows.kept, OWN)}")

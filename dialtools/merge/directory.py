@@ -58,7 +58,8 @@ def write_merged(directory: Path, family: Family, weights: Sequence[float]) -> N
         ModelError: if merged numbers are not finite.
     """
     first = family.models[0]
-    modules = dict(_layout(first, family.start))
+    added = first.stated.center and not family.start.stated.normalize
+    modules = dict(first.layout[:-1] if added else first.layout)
     for inner in dict.fromkeys(["", first.inner, *modules.values()]):
         (directory / inner).mkdir(parents=True, exist_ok=True)
         for file in (first.folder / inner).glob("*"):
@@ -73,12 +74,6 @@ def write_merged(directory: Path, family: Family, weights: Sequence[float]) -> N
         shutil.copyfile(first.folder / file, directory / file)
     if POOLER in modules:
         _write_pooler(directory / modules[POOLER] / WEIGHTS, Tensors(directory / first.inner))
-
-
-def _layout(first: Parent, start: Parent) -> list[tuple[str, str]]:
-    """Return the modules of the merged model."""
-    added = first.stated.center and not start.stated.normalize
-    return first.layout[:-1] if added else first.layout
 
 
 def _write_pooler(path: Path, whole: Tensors) -> None:

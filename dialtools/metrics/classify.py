@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dialtools.metrics.sums import sums_of
+from dialtools.ranges import sums_of
 
 
 def prototypes(vectors_ND: np.ndarray, classes_N: np.ndarray, count: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dialtools.metrics.sums import sums_of
+from dialtools.ranges import sums_of
 
 BLOCK = 4096
 """Rows whose products with all centroids are held at once."""

@@ -11,7 +11,7 @@ import numpy as np
 from dialtools.metrics.counts import Sums
 from dialtools.metrics.detection import Detection
 from dialtools.metrics.paired import Statistic, bootstrap
-from dialtools.metrics.sums import sums_of
+from dialtools.ranges import sums_of
 
 
 def over_runs(

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dialtools.metrics.sums import sums_of
+from dialtools.ranges import sums_of
 
 SHORT, LONG = 1e-15, 1e15
 """Lengths between which a float32 holds the square of a row's largest number, and of its sum."""

@@ -36,28 +36,16 @@ class UnitVectors:
             DataError: if they differ from those before in their length.
         """
         self.dimension = self.dimension or matrix_ND.shape[1]
-        self.expect(matrix_ND, where=where)
+        check_dimensions(matrix_ND, self.dimension, where=where)
         numbers, new = self.index.add(keys_N)
         self.file.write(unit(matrix_ND[new]).astype(np.float32).tobytes())
         return numbers
-
-    def expect(self, matrix_ND: np.ndarray, *, where: str = "") -> None:
-        """Refuse vectors of another length than those that are here.
-
-        Raises:
-            DataError: naming both lengths.
-        """
-        check_dimensions(matrix_ND, self.dimension, where=where)
 
     def add_distinct(self, matrix_ND: np.ndarray, *, where: str = "") -> np.ndarray:
         """Add vectors of which equal ones are one; return (N,) the number of each."""
         unit_ND = unit(matrix_ND).astype(np.float32)
         keys = (hash(row.tobytes()) for row in unit_ND)
         return self.add(np.fromiter(keys, np.int64, len(unit_ND)), matrix_ND, where=where)
-
-    def find(self, keys: np.ndarray) -> np.ndarray:
-        """Return the number of each key, -1 for one without a vector."""
-        return self.index.find(keys)
 
     @property
     def rows(self) -> np.ndarray:

@@ -54,8 +54,9 @@ class Vectors(UnitVectors):
             answers: they are responses; what has a vector only as a context has that, and vice
                 versa.
         """
-        own = self.find(hashes((answers, text) for text in turns))
-        return np.where(own < 0, self.find(hashes((not answers, text) for text in turns)), own)
+        own = self.index.find(hashes((answers, text) for text in turns))
+        other = self.index.find(hashes((not answers, text) for text in turns))
+        return np.where(own < 0, other, own)
 
 
 def turns_of(value: Any) -> tuple[str, ...]:

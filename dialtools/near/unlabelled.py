@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from dialtools.metrics.space import unit
-from dialtools.metrics.sums import sums_of
+from dialtools.ranges import sums_of
 
 WORTH = 2
 """Examples for which the mean of a class's rows counts: it says most where there are few."""

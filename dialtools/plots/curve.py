@@ -1,4 +1,8 @@
-"""Curves in one picture: shares of each corpus, scores of each run over its steps."""
+"""Curves and points: shares of each corpus, scores of each run, where each model's space lies.
+
+Pictures are .png, .svg or .pdf files, written whole or not at all; without matplotlib `picture`
+raises MissingExtra, and `tell` hears of scripts that no font on this machine has.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +32,7 @@ def draw_shares(
 
     Args:
         curves: for each corpus (K,) rising shares x and y from 0 to 1, straight in between.
-        path: a .png, .svg or .pdf file, written whole or not at all.
         mark: a share to mark on the horizontal axis.
-        tell: hears of scripts that no font on this machine has.
-
-    Raises:
-        MissingExtra: without matplotlib.
     """
     with picture(path, texts=curves, size=(6.4, 4.2), overwrite=overwrite, tell=tell) as axes:
         from matplotlib.ticker import FuncFormatter, PercentFormatter
@@ -57,11 +56,6 @@ def draw_scores(
     Args:
         scores: for each run and metric (K, 4) rows of step, score, low, high, in percent; NaN
             where there is no interval.
-        path: a .png, .svg or .pdf file, written whole or not at all.
-        tell: hears of scripts that no font on this machine has.
-
-    Raises:
-        MissingExtra: without matplotlib.
     """
     runs, metrics = ([*dict.fromkeys(part)] for part in zip(*scores, strict=True))
     names = [f"{run}, {metric}" if len(metrics) > 1 else run for run, metric in scores]
@@ -84,16 +78,50 @@ def draw_scores(
         _finish(axes, lines, names)
 
 
+def draw_trade_off(
+    points: Mapping[str, tuple[float, float]], path: str, *, tell: Tell, overwrite: bool = False
+) -> None:
+    """Draw a named point for each (alignment, uniformity); lower left is better on both.
+
+    As TaDSE's figure 8 does.
+    """
+    with picture(path, texts=points, size=(5.6, 4.4), overwrite=overwrite, tell=tell) as axes:
+        for i, (x, y) in enumerate(points.values()):
+            axes.scatter([x], [y], s=36, color=f"C{i % 10}", zorder=2)
+        plain([_note(axes, at, points.values()) for at in points.values()], points)
+        axes.margins(0.18)
+        axes.set(
+            xlabel="alignment of texts with one label (lower: closer)",
+            ylabel="uniformity (lower: more even)",
+        )
+        _lighten(axes)
+
+
 def _places(x_K: np.ndarray, mark: float) -> np.ndarray:
     """Return where to draw a curve: evenly on the logarithmic axis, and at the mark."""
     first = max(1e-7, float(x_K[1])) if len(x_K) > 1 else 1e-3  # x begins with 0, which has no log
     return np.unique(np.concatenate([np.geomspace(min(first, 0.999), 1, POINTS), [mark]]))
 
 
-def _finish(axes: Any, lines: Sequence[Any], names: Iterable[str]) -> None:
-    """Add a light grid, and a legend that names the lines."""
+def _lighten(axes: Any) -> None:
+    """Leave two sides of the frame, and a light grid."""
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _finish(axes: Any, lines: Sequence[Any], names: Iterable[str]) -> None:
+    """Add a light grid, and a legend that names the lines."""
+    _lighten(axes)
     numbers = [f"line {i}" for i in range(len(lines))]  # `plain` writes the names
     legend = axes.legend(lines, numbers, frameon=False, fontsize="small")
     plain(legend.get_texts(), names)
+
+
+def _note(axes: Any, at: tuple[float, float], others: Iterable[tuple[float, float]]) -> Any:
+    """Return where a point's name will be written: towards the middle, so that long ones fit."""
+    xs = [x for x, _ in others]
+    leftwards = at[0] > (min(xs) + max(xs)) / 2
+    look = {"ha": "right", "xytext": (-6, 4)} if leftwards else {"ha": "left", "xytext": (6, 4)}
+    note = axes.annotate("", at, textcoords="offset points", fontsize="small", **look)
+    note.set_in_layout(False)  # a long name would leave no place for the points
+    return note

@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -219,10 +219,7 @@ class _Zstd(io.RawIOBase):
     """Reads frame after frame, and tells a cut frame from the end (zstandard's reader does not)."""
 
     def __init__(self, source: io.BufferedReader) -> None:
-        import zstandard
-
         self.source = source
-        self.fresh: Callable[[], Any] = zstandard.ZstdDecompressor
         self.decoder: Any = None
         self.pending = memoryview(b"")
         self.inside = False
@@ -244,14 +241,14 @@ class _Zstd(io.RawIOBase):
         return n
 
     def _decode(self, block: bytes) -> bytes:
+        import zstandard
+
         parts: list[bytes] = []
         while block:
             if not self.inside:
-                self.decoder = self.fresh().decompressobj()
-                self.inside = True
+                self.decoder = zstandard.ZstdDecompressor().decompressobj()
             parts.append(self.decoder.decompress(block))
-            block = self.decoder.unused_data if self.decoder.eof else b""
-            self.inside = not self.decoder.eof
+            self.inside, block = not self.decoder.eof, self.decoder.unused_data
         return b"".join(parts)
 
 

@@ -20,7 +20,6 @@ from dialtools.catalog import load
 from dialtools.errors import DataError
 from dialtools.streams import bounds, exact, nesting
 from dialtools.streams.array import array_lines
-from dialtools.streams.blocks import Blocks
 from dialtools.streams.bytesio import BOM, display_name, open_input
 from dialtools.streams.failure import refuse_failed
 from dialtools.streams.formats import FORMATS, input_format
@@ -29,7 +28,7 @@ from dialtools.streams.parts import unfolded
 from dialtools.streams.pipes import arrived
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.shards import Span
-from dialtools.streams.spans import within
+from dialtools.streams.spans import Blocks, within
 
 CHUNK_BYTES = 1 << 20
 """Enough to drown the cost of a hundred calls of NumPy, or of handing it to a worker.

@@ -107,18 +107,16 @@ def size(name: str) -> int:
     Raises:
         DataError: if it is not there, or is a pipe.
     """
-    total = _remote_size(name) if is_remote(name) else input_bytes(name)
+    if not is_remote(name):
+        total = input_bytes(name)
+    elif (place := Place.of(name)).is_file:
+        with naming_errors(name):
+            total = place.system.get_file_info(place.path).size
+    else:
+        total = sum(place.files().values()) or None
     if total is None:
         raise DataError("no such file or directory", where=own_name(name))
     return total
-
-
-def _remote_size(name: str) -> int | None:
-    place = Place.of(name)
-    with naming_errors(name):
-        if place.is_file:
-            return place.system.get_file_info(place.path).size
-    return sum(place.files().values()) or None
 
 
 def at_hand(options: Any, folder: Path) -> Any:

@@ -15,9 +15,9 @@ import pytest
 from score_files import Evaluate, write
 
 from dialtools.metrics import space
+from dialtools.plots.curve import draw_trade_off
 from dialtools.plots.figure import fonts_for
 from dialtools.plots.map import IN_LEGEND, colours, draw_map, write_page
-from dialtools.plots.trade_off import draw_trade_off
 
 Command = Callable[..., subprocess.CompletedProcess]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")

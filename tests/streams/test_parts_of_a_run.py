@@ -17,9 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dialtools.errors import ConfigError, DataError
-from dialtools.streams import blocks
 from dialtools.streams import join as joins
-from dialtools.streams.blocks import Blocks
 from dialtools.streams.chunks import _blank_line, _line_end
 from dialtools.streams.job_files import beside
 from dialtools.streams.join import join
@@ -28,7 +26,7 @@ from dialtools.streams.policy import Policy, Where
 from dialtools.streams.provenance import digest
 from dialtools.streams.shards import Shard, Span
 from dialtools.streams.sinks import writer
-from dialtools.streams.spans import Elsewhere, spans, within
+from dialtools.streams.spans import Blocks, Elsewhere, spans, within
 from dialtools.streams.tally import Tally
 from dialtools.streams.vectors import embedding_batch
 
@@ -241,7 +239,7 @@ TEXT = b"".join(b"%d\n" % n * (1 + n % 3) for n in range(40))
 def test_a_part_of_a_file_begins_at_the_border_before_it(
     tmp_path: Path, block: int, mark: bytes, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(blocks, "COUNT_BYTES", 5)
+    monkeypatch.setattr("dialtools.streams.spans.COUNT_BYTES", 5)
     (tmp_path / "x").write_bytes(mark + TEXT)
     for start, stop in pairwise([0, 13, 40, len(TEXT)]):
         with (tmp_path / "x").open("rb") as stream:

@@ -14,7 +14,7 @@ from dialtools.eval.compare.comparison import Comparison, Pair
 from dialtools.eval.options.compare import CompareOptions
 from dialtools.metrics import paired
 from dialtools.metrics.resample import other_means, percentiles, widened
-from dialtools.metrics.sums import sums_of
+from dialtools.ranges import sums_of
 
 TOLERANCE = 0.01
 """Points by which what the items add up to may miss the score that the record tells."""
