@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from dialtools.cli._grid import Grid, on_screen, show
@@ -14,6 +16,8 @@ from dialtools.streams.chunks import Chunk
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
 
+Input = tuple[str, Tally]
+"""What an input is called, and what is counted of it."""
 SCHEMA = "dialtools.pairs/1"
 HEAD = ("dialogues", "turns", "of one speaker", "pairs", "kept", "dropped")
 """What stands above the figures of an input; the third is the share of neighbouring turns."""
@@ -26,45 +30,61 @@ def report_inputs(options: PairOptions, run: Run) -> None:
     from dialtools.streams.bytesio import display_name
     from dialtools.streams.sinks import write_records
 
-    tally, by_name = Tally(), dict[str, Tally]()
-    of_input = {display_name(path): Tally() for path in options.files}
+    names = [display_name(path) for path in options.files]
+    inputs, every = [(name, Tally()) for name in names], Tally()
+    whose: deque[Tally] = deque()
     with run.policy() as policy, run.progress(None, "pairs") as progress:
-        chunks = _chunks(options, policy, of_input)
-        pieces = mine(chunks, options, lines=True, policy=policy, tally=tally, of_input=by_name)
-        for piece in pieces:
+        chunks = _chunks(options, policy, inputs, whose)
+        of_input = whose.popleft
+        for piece in mine(
+            chunks, options, lines=True, policy=policy, tally=Tally(), of_input=of_input
+        ):
             progress.advance(piece.rows)
-    for own in of_input.values():
-        tally.merge(own)
-    for name, own in by_name.items():
-        of_input.setdefault(_input_of(name, of_input), Tally()).merge(own)
-    records = [_record(name, own) for name, own in of_input.items()]
+    records = []
+    for place, (name, own) in enumerate(inputs, 1):
+        called = name if names.count(name) == 1 else f"{name} ({place})"
+        records.append(_record(called, own))
+        every.merge(own)
     if len(records) != 1:
-        records.append(_record("all", tally))
+        records.append(_record("all", every))
     if on_screen(options.output) and not (options.json or options.to):
         show(_grid(records), run)
     else:
         write_records(records, options.output, to=options.to, overwrite=options.overwrite)
-    run.close(closing_line(options, tally))
+    run.close(closing_line(options, every))
 
 
-def _chunks(options: PairOptions, policy: Policy, of_input: dict[str, Tally]) -> Iterator[Chunk]:
+def _chunks(
+    options: PairOptions, policy: Policy, inputs: Sequence[Input], whose: deque[Tally]
+) -> Iterator[Chunk]:
     """Yield the chunks of the inputs in turn; what is left out before pairs are made counts apart.
 
-    The inputs of --kind triple are read together, and count as the last of them.
+    The inputs of --kind triple are read together; there that counts for the last of them.
+
+    Args:
+        whose: receives the tally of the input that each chunk is of.
     """
     from dialtools.pairs.job import input_chunks
-    from dialtools.streams.bytesio import display_name
 
     together = options.kind == "triple"
-    for paths in [options.files] if together else [(path,) for path in options.files]:
-        own = of_input[display_name(paths[-1])]
-        yield from input_chunks(replace(options, inputs=paths), policy, own, prompt=False)
+    for places in [slice(None)] if together else [slice(i, i + 1) for i in range(len(inputs))]:
+        some = replace(options, inputs=options.files[places])
+        for chunk in input_chunks(some, policy, inputs[places][-1][1], prompt=False):
+            whose.append(_of(chunk.name, inputs[places]))
+            yield chunk
 
 
-def _input_of(name: str, inputs: Collection[str]) -> str:
-    """Return the input that a file, or a part of one, is of: it may be a folder or an archive."""
-    within = (p for p in inputs if name == p or name.startswith((f"{p.rstrip('/')}/", f"{p}:")))
-    return max(within, key=len, default=name)
+def _of(name: str, inputs: Sequence[Input]) -> Tally:
+    """Return the tally of the input that a file, or a part of one, is of.
+
+    An input may be a folder or an archive.
+    """
+    within = [
+        (len(path), own)
+        for path, own in inputs
+        if name == path or name.startswith((f"{path.rstrip('/')}/", f"{path}:"))
+    ]
+    return max(within, key=itemgetter(0), default=inputs[-1])[1]
 
 
 def _record(name: str, own: Tally) -> dict[str, Any]:

@@ -125,7 +125,8 @@ from dialtools.pairs.options import PairOptions
 @command(
     PairOptions,
     memory="streams: a few MiB of dialogues a process; "
-    "--distinct and --kind self 16 bytes a distinct pair; --unsorted half a GiB, and the disk",
+    "--distinct and --kind self 16 bytes a distinct pair; --unsorted, --kind same-answer and "
+    "same-label half a GiB, and the disk",
     plans=True,
     multiplies=False,
 )

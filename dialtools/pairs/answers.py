@@ -120,7 +120,7 @@ def render_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
     parts = np.array([names.index(row["part"]) for row in rows], np.int64)
     digests = digests_of(pairs, turns, named=False) if options.distinct else None
     payloads = by_part(pairs, turns, parts, options, lines=lines)
-    return Mined(payloads, parts, digests, tally, [], chunk.name)
+    return Mined(payloads, parts, digests, tally, [])
 
 
 def _is_sampled(row: dict[str, Any], options: PairOptions) -> bool:

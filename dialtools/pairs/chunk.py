@@ -57,7 +57,7 @@ def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
         digests = digests_of(pairs, turns, named=KINDS[options.kind].names_negative)
     payloads = by_part(pairs, turns, parts, options, lines=lines)
     before = ahead(policy.rejected, turns.lines[pairs.dialogue])
-    return Mined(payloads, parts, digests, tally, policy.rejected, chunk.name, before)
+    return Mined(payloads, parts, digests, tally, policy.rejected, before)
 
 
 def _count(turns: FlatTurns, pairs: Pairs, tally: Tally) -> None:

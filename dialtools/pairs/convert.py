@@ -52,7 +52,7 @@ def convert_chunk(chunk: Chunk, *, options: PairOptions) -> Mined:
     payloads = {part: Lines(b"".join(members), len(members)) for part, members in lines.items()}
     before = ahead(policy.rejected, np.array(begins, np.int64))
     numbers_P = np.array(parts, np.int64)
-    return Mined(payloads, numbers_P, None, tally, policy.rejected, chunk.name, before)
+    return Mined(payloads, numbers_P, None, tally, policy.rejected, before)
 
 
 def _is_sampled(identity: str, options: PairOptions) -> bool:

@@ -80,7 +80,7 @@ def mine(
     lines: bool,
     policy: Policy,
     tally: Tally,
-    of_input: dict[str, Tally] | None = None,
+    of_input: Callable[[], Tally] = Tally,
 ) -> Iterator[Piece]:
     """Yield the pieces of the output in the order of the input.
 
@@ -89,13 +89,13 @@ def mine(
     Args:
         lines: pairs as JSON lines, not Arrow batches; records (--kind dialogue) are always lines.
         tally: receives the counts of kept and dropped pairs, and of dialogues.
-        of_input: receives them by the name of the input.
+        of_input: gives, chunk after chunk, the tally that receives those of its input.
     """
     seen: set[bytes] = set()
     ready = stdin_has_more if options.inputs in ((), ("-",)) else lambda: True
     work = _worker(options, lines=lines)
     for mined in ordered_map(work, chunks, jobs=options.jobs, ready=ready):
-        own = Tally() if of_input is None else of_input.setdefault(mined.name, Tally())
+        own = of_input()
         for counts in (tally, own):
             counts.merge(mined.tally)
         rows = _new_rows(mined, seen)

@@ -96,7 +96,10 @@ class Outputs:
         empty = [part for part in self.paths if not self.rows[part]]
         if not (self.options.split and self.rows.total()) or not empty or self.options.part:
             return ""
-        told = f"--split: nothing is in {listed(empty)}: a dialogue goes into one part as a whole"
+        told = f"--split: nothing is in {listed(empty)}"
+        if self.rows.total() == self.options.limit:
+            return f"{told} of the {self.options.limit:,} that -n asks for"
+        told += ": a dialogue goes into one part as a whole"
         with_sessions = ", with all its sessions, unless --kind dialogue writes them first"
         return told + (with_sessions if self.options.session_gap else "")
 

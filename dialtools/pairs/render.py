@@ -31,7 +31,6 @@ class Mined:
         payloads: of each part of the split (one, "", without): `Lines`, or an Arrow batch.
         parts: (P,) which of the payloads has each pair, in the order of the input.
         digests: of each pair, what is equal for equal pairs; where doubles are to be dropped.
-        name: of the input that the chunk is of.
         ahead: of each bad record, how many of the pairs stand before it.
     """
 
@@ -40,7 +39,6 @@ class Mined:
     digests: list[bytes] | None
     tally: Tally
     rejected: list[Rejected]
-    name: str
     ahead: Sequence[int] = ()
 
 

@@ -27,7 +27,7 @@ _on_ray = partial(run_option, goes_with=("engine", ENGINES[1:]))
 column = partial(input_option, metavar="NAME")
 """An option that names a column of tables, or a field of records."""
 memory_option = partial(
-    run_option, 1 << 30, metavar="SIZE", parse=byte_size(512 << 20), shown="1GB"
+    run_option, 1 << 30, metavar="SIZE", parse=byte_size(512 << 20), shown="1GB, at least 512MB"
 )
 """An option that bounds what is held at once."""
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -193,8 +194,9 @@ def reason(pair: dict, talk: dict, options: PairOptions) -> str | None:
 )
 def test_every_pair_is_kept_or_dropped_for_the_first_reason_there_is(corpus, filters):
     options = PairOptions(window=(1, 2), **filters)
-    tally, of_input, chunk = Tally(), {}, Chunk("x", 1, "rows", corpus)
-    found = mine([chunk], options, lines=True, policy=Policy(), tally=tally, of_input=of_input)
+    tally, of_input, chunk = Tally(), Tally(), Chunk("x", 1, "rows", corpus)
+    whose = {"tally": tally, "of_input": lambda: of_input}
+    found = mine([chunk], options, lines=True, policy=Policy(), **whose)
     rows = rows_of(found)
     every = [
         (pair, reason(pair, talk, options))
@@ -210,7 +212,7 @@ def test_every_pair_is_kept_or_dropped_for_the_first_reason_there_is(corpus, fil
         dropped["duplicate"] = len(kept) - len(firsts)
         kept = firsts
     assert rows == kept
-    for own in (tally, of_input["x"]):
+    for own in (tally, of_input):
         assert own.dropped == +dropped and (own.kept, own.sources) == (len(rows), len(corpus))
 
 
@@ -591,6 +593,24 @@ def test_a_summary_has_a_row_for_each_input_with_what_was_left_out_before_pairs_
         ("none.csv", 0, None),
         ("all", 5, {"turns without text": 5}),
     ]
+
+
+def test_a_summary_tells_inputs_apart_that_are_given_twice_or_lie_in_one_another(
+    tmp_path: Path, scripts: Path
+):
+    (tmp_path / "logs").mkdir()
+    for name, texts in (("a", ["x", "y"]), ("b", ["x", "y", "z"])):
+        (tmp_path / f"logs/{name}.jsonl").write_text(json.dumps({"turns": texts}) + "\n")
+    inputs = ("logs", "logs/a.jsonl", "logs/a.jsonl")
+    for jobs in (1, 2):
+        run = ended(scripts / "dial-pairs", "--summary", "-j", jobs, *inputs, cwd=tmp_path)
+        rows = [json.loads(line) for line in run.stdout.splitlines()]
+        assert [(row["corpus"], row["dialogues"], row["turns"], row["kept"]) for row in rows] == [
+            ("logs", 2, 5, 3),
+            ("logs/a.jsonl (2)", 1, 2, 1),
+            ("logs/a.jsonl (3)", 1, 2, 1),
+            ("all", 4, 9, 5),
+        ]
 
 
 def test_speakers_are_joined_before_turns_are_counted():
@@ -1181,7 +1201,9 @@ def test_what_is_wrong_with_triples_is_told_by_file_and_line_or_counted(tmp_path
         bad.where for c in chunks for bad in mine_chunk(c, options=options, lines=True).rejected
     ]
     assert told == [(paths[1], 2)]
-    found = mine(chunks, options, lines=True, policy=policy, tally=tally, of_input=of_input)
+    whose = iter([of_input.setdefault(chunk.name, Tally()) for chunk in chunks])
+    of_chunk = partial(next, whose)
+    found = mine(chunks, options, lines=True, policy=policy, tally=tally, of_input=of_chunk)
     assert sum(piece.rows for piece in found) == 3
     assert tally.dropped == {"empty": 2} and policy.skipped == 1
     assert {name: own.kept for name, own in of_input.items()} == {paths[0]: 1, paths[1]: 2}
