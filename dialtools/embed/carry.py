@@ -97,7 +97,7 @@ class Columns:
         """Take the names of the fields that come with these rows."""
         if tuple(self.keep) == ("all",):
             new = [name for name in self._names(rows) if name not in self.names]
-            if self.settled and self.kinds:
+            if self.settled:
                 self.left_out |= dict.fromkeys(new)
             else:
                 self.names = [*self.names, *new]

@@ -365,6 +365,7 @@ def test_a_transform_is_fitted_applied_saved_and_refused_to_other_vectors(
         ({"normalize": True}, "any length, unlike these of length 1"),
         ({"pooling": "cls"}, r"another pooling \(mean, not cls\)"),
         ({"weights": "0"}, "another model"),
+        ({"head": "3"}, r"another head \(None, not 3\)"),
     ):
         with pytest.raises(ConfigError, match=says):
             Transform(chosen(transform=file), space | other, overwrite=False)

@@ -159,6 +159,12 @@ def test_a_tokenizer_learns_from_texts_of_which_one_is_many_blanks():
     assert train_tokenizer([words, blanks], vocab_size=300).tokenize(words) == words.split()
 
 
+def test_a_tokenizer_leaves_out_the_rarest_characters_not_the_last_of_the_alphabet(monkeypatch):
+    monkeypatch.setattr("dialtools.encoder.fresh.ALPHABET", 2)
+    tokenizer = train_tokenizer(["zz yz y", "z a"], vocab_size=1)
+    assert tokenizer.tokenize("z y a") == ["z", "y", "[UNK]"]
+
+
 def test_vowels_and_sounds_are_told_apart_in_every_script_and_no_text_is_one_unknown_word(
     tmp_path: Path,
 ):

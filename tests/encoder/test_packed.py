@@ -262,6 +262,12 @@ def test_a_batch_that_does_not_fit_is_halved_and_so_are_those_after_it(build):
     assert {rows for rows, _ in encoder.batches} == {10, 4} and sum(told) == 64
 
 
+def test_two_texts_that_do_not_fit_together_are_embedded_one_by_one(build):
+    encoder = Small(120, build("bert").special)
+    encode(encoder, sequences(100, 100), batch_tokens=400)
+    assert encoder.batches == [(1, 100), (1, 100)]
+
+
 def test_a_text_that_never_fits_is_told_in_one_line(build):
     encoder = Small(120, build("bert").special)
     with pytest.raises(ModelError, match="a text of 200 tokens does not fit into the memory"):
