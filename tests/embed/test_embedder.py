@@ -569,6 +569,11 @@ def test_a_text_is_drawn_towards_its_template(
     assert compression.note() == (
         "with the templates of the records themselves" if own else "with the nearest of 2 templates"
     )
+    options.dtype = "float16"  # of what is written alone
+    before = made.batch(shard)[0]
+    for batch, kind in ((before, pa.float32()), (compression(before), pa.float16())):
+        kinds = {pair.type.value_type for pair in batch.schema if pair.name.endswith("embedding")}
+        assert kinds == {kind}
 
 
 @pytest.mark.parametrize("align", [None, True, False])

@@ -301,7 +301,12 @@ def test_response_selection_counts_blocks_duplicates_and_the_rest_as_told(pair_f
 def test_an_encoder_is_opened_for_the_longer_of_query_and_response(pair_file: Path, lengths):
     sides = dict(zip(("max_length", "response_max_length"), lengths, strict=True))
     options = SelectProtocol(inputs=(str(pair_file),), model=("m",), candidates=3, **sides)
-    assert Select(options).longest == 64
+    task = Select(options)
+    assert task.longest == 64
+    tokenizer = train_tokenizer(["question answer"], vocab_size=99)
+    encoder = fresh_encoder(tokenizer, hidden=16, layers=1, max_length=3)  # and reads no more
+    found = task.sequences(encoder, task.train)
+    assert {len(sequence) for side in found for sequence in side} == {3}
 
 
 def test_words_are_kept_from_the_end_and_tokens_from_their_beginning(minilm: str):
