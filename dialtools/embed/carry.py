@@ -76,8 +76,7 @@ class Columns:
         self._meet(rows)
         for known in schema:
             if known.name in self.names:
-                before = self.kinds.get(known.name, known.type)
-                self.kinds[known.name] = wider(before, known.type)
+                self.kinds[known.name] = known.type  # as wide as those of all shards before
 
     def under(self, schema: pa.Schema) -> pa.Schema:
         """Return the schema of a shard as it is when it holds the columns of all."""

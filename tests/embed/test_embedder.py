@@ -394,8 +394,7 @@ def test_a_transform_is_fitted_applied_saved_and_refused_to_other_vectors(
         assert (fitted.mean.tolist(), facts["fitted_on"]) == ([2, 4], told)
     scaled = Transform(chosen(transform="center"), space | {"normalize": True}, overwrite=False)
     scaled.fit([batch])
-    lengths = np.linalg.norm(scaled(batch).to_pydict()["embedding"], axis=1)
-    np.testing.assert_allclose(lengths, 1, rtol=1e-6)
+    assert np.linalg.norm(scaled(batch).to_pydict()["embedding"], axis=1) == pytest.approx(1)
 
 
 def test_a_flow_is_drawn_by_the_seed(glove: str):
