@@ -76,8 +76,7 @@ class Columns:
         self._meet(rows)
         for known in schema:
             if known.name in self.names:
-                before = self.kinds.get(known.name, known.type)
-                self.kinds[known.name] = wider(before, known.type)
+                self.kinds[known.name] = known.type  # as wide as those of all shards before
 
     def under(self, schema: pa.Schema) -> pa.Schema:
         """Return the schema of a shard as it is when it holds the columns of all."""
@@ -97,7 +96,7 @@ class Columns:
         """Take the names of the fields that come with these rows."""
         if tuple(self.keep) == ("all",):
             new = [name for name in self._names(rows) if name not in self.names]
-            if self.settled and self.kinds:
+            if self.settled:
                 self.left_out |= dict.fromkeys(new)
             else:
                 self.names = [*self.names, *new]

@@ -87,7 +87,7 @@ class Affine:
 
     def __call__(self, vectors_ND: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):  # told where it is used
-            return ((vectors_ND.astype(np.float64) - self.mean) @ self.matrix).astype(np.float32)
+            return ((vectors_ND - self.mean) @ self.matrix).astype(np.float32)
 
     def tensors(self) -> dict[str, np.ndarray]:
         return {"mean": self.mean, "matrix": self.matrix}

@@ -22,13 +22,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pair_corpus import as_lines
 
+from dialtools.advance import silent
 from dialtools.cli._records import RECORDS
 from dialtools.cluster import methods
+from dialtools.cluster.job import Clustering
 from dialtools.cluster.methods import best_count
 from dialtools.cluster.options import LINKAGES, METHODS, ClusterOptions
-from dialtools.cluster.stability import Stability, best_matches
+from dialtools.cluster.stability import Stability, best_matches, stability
 from dialtools.cluster.summary import telling_words
+from dialtools.errors import DataError
 from dialtools.metrics.clusterings import adjusted_rand, contingency
+from dialtools.metrics.space import unit
 
 Run = Callable[..., subprocess.CompletedProcess]
 Row = dict[str, Any]
@@ -48,6 +52,8 @@ def rows_of_kinds() -> list[Row]:
 
 
 ROWS = rows_of_kinds()
+UNITS = unit(np.array([row["embedding"] for row in ROWS], np.float32))
+SCATTERED = unit(np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32))
 STRAYS = [
     {"id": f"stray{i}", "text": "?", "embedding": vector}
     for i, vector in enumerate([[0, 0, 0, 1, 0], [-1, -1, 0, 0, 0], [0, 0, 0, 0, -1]])
@@ -187,6 +193,12 @@ def test_a_word_that_is_everywhere_tells_nothing():
     assert [words[-2:] for words in telling_words(texts, labels, 2)] == [["the", "sat"]] * 2
 
 
+def test_a_word_that_is_rarer_in_a_cluster_than_elsewhere_tells_nothing_of_it():
+    own = ["pay ok", "pay ok", "pay ok", "pay now", "pay now", "pay"]
+    texts = [*own, "now ok", "now ok", "now", "now", "now", "now"]
+    assert telling_words(texts, np.repeat([0, 1], 6), 2)[0] == ["pay", "ok", "now"]
+
+
 def test_words_of_scripts_without_blanks_are_of_several_characters_and_do_not_overlap():
     said = {
         "refund": ["我要退款 now", "退款多久到账", "申请退款", "退款到哪"],
@@ -201,7 +213,7 @@ def test_words_of_scripts_without_blanks_are_of_several_characters_and_do_not_ov
 
 
 def test_a_word_of_one_text_tells_of_no_cluster():
-    texts = ["order 4711 please", "order 4712 please", "cancel 4713 now", "cancel 4714 now"]
+    texts = ["order 4711 4711 please", "order 4712 please", "cancel 4713 now", "cancel 4714 now"]
     labels = np.array([0, 0, 1, 1])
     told = [set(words[:2]) for words in telling_words(texts, labels, 2)]
     assert told == [{"order", "please"}, {"cancel", "now"}]
@@ -235,6 +247,18 @@ def test_the_most_alike_cluster_is_by_shared_rows_of_the_rows_of_either():
     assert np.isnan(best_matches(before, found, 3)[2])
 
 
+def test_samples_are_told_into_as_many_clusters_without_another_search():
+    asked, tried = ClusterOptions(clusters="2-20"), list[int]()
+    found = methods.find(UNITS, asked, seed=0)
+    sure = stability(UNITS, found, asked, 3, seed=0, advance=tried.append)
+    assert len(found) == 3 and tried == [1, 1, 1] and sure.rand.tolist() == [1, 1, 1]
+
+
+def test_nothing_is_more_alike_than_the_same():
+    mean, low, high = Stability(np.array([1.0, 1.0, 0.9]), np.zeros((3, 0))).overall()
+    assert low < mean < high == 1
+
+
 def test_a_cluster_that_no_sample_met_has_no_stability_and_nobody_is_warned():
     jaccard = np.array([[1.0, np.nan, np.nan], [0.5, 0.25, np.nan]])
     found = Stability(np.ones(2), jaccard).of_clusters()
@@ -260,9 +284,9 @@ def test_a_dialogue_is_the_mean_of_its_first_user_turns(cluster: Run):
     found = {row["dialogue_id"]: (row["text"], row["cluster"]) for row in lines(done.stdout)}
     assert found == {"a": ("a0", 0), "b": ("b1", 1), "c": ("c0", 0)}
     assert "1 dialogue without a turn of the user" in done.stderr.decode()
-    done = cluster("--per", "dialogue", "--turns", 2, "--clusters", 1, rows=rows)
-    first = lines(done.stdout)[0]
-    assert first["text"] == "a0 / a2"
+    ask = ("--per", "dialogue", "--turns", 2, "--clusters", 1, "--keep", "all")
+    first = lines(cluster(*ask, rows=rows).stdout)[0]
+    assert first["text"] == "a0 / a2" and "turn" not in first
     # halfway between the axes, of which the cluster has three halves each
     assert first["distance"] == pytest.approx(0, abs=1e-6)
 
@@ -426,8 +450,6 @@ def test_what_makes_no_sense_is_a_usage_error(cluster: Run, arguments: list[Any]
 def test_pairs_of_more_rows_than_memory_should_hold_are_refused(
     method: str, monkeypatch: pytest.MonkeyPatch
 ):
-    from dialtools.errors import DataError
-
     monkeypatch.setattr(methods, "MOST_PAIRED", 20)
     x = np.eye(30, dtype=np.float32)
     with pytest.raises(
@@ -450,6 +472,50 @@ def test_the_best_number_is_found_where_scores_rise_and_fall(
 
     assert best_count(low, low + width, score) == top
     assert len(tried) == len(set(tried)) <= 40
+
+
+def test_a_number_is_tried_on_rows_from_all_over_and_is_none_that_those_do_not_allow(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(methods, "TRIED_ON", 12)  # the first twelve are of one kind
+    assert len(methods.find(UNITS, ClusterOptions(clusters="2-20"), seed=0)) == 3
+
+
+def test_restarts_find_closer_clusters():
+    asked = (ClusterOptions(clusters="9", restarts=restarts) for restarts in (1, 20))
+    once, often = (methods.find(SCATTERED, options, seed=0).distance.mean() for options in asked)
+    assert often < 0.95 * once
+
+
+def test_another_seed_finds_other_clusters(tmp_path: Path):
+    file = tmp_path / "v.jsonl"
+    file.write_bytes(as_lines([{"embedding": row.tolist()} for row in SCATTERED]))
+
+    def labels(seed: int) -> list[int]:
+        run = Clustering(ClusterOptions(inputs=(str(file),), clusters="9", restarts=1, seed=seed))
+        run.find(silent)
+        return run.clusters.labels.tolist()
+
+    assert labels(0) == labels(0) != labels(1)
+
+
+def test_more_min_samples_leave_more_noise_and_no_more_than_there_are_rows():
+    def noise(count: int) -> int:
+        asked = ClusterOptions(method="hdbscan", min_size=4, min_samples=count)
+        return methods.find(SCATTERED, asked, seed=0).noise
+
+    assert 0 < noise(2) < noise(8)
+    with pytest.raises(DataError, match="60 rows; a cluster has 99 at least"):
+        noise(99)
+
+
+def test_rows_beyond_the_sample_join_alike_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch):
+    asked = ClusterOptions(clusters="3", max_rows=9)
+    whole = methods.find(UNITS, asked, seed=0)
+    monkeypatch.setattr(methods, "BLOCK", 4)
+    found = methods.find(UNITS, asked, seed=0)
+    assert found.labels.tolist() == whole.labels.tolist()
+    assert found.distance == pytest.approx(whole.distance, abs=1e-6)
 
 
 # five directions at right angles, each twice, so that all five join at one distance

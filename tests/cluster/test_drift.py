@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from at_work import ended
 from pair_corpus import as_lines
 
 from dialtools.cli._records import RECORDS
+from dialtools.cluster.drift import _groups
 
 Row = dict[str, Any]
 Run = Callable[..., subprocess.CompletedProcess]
@@ -94,7 +96,9 @@ def test_two_months_of_one_source_are_the_same(drift: Run):
 
 def test_corrections_are_for_all_clusters(drift: Run):
     new = month(1, fly=100, thanks=100, pay=82, cancel=40)
-    _, plain = records(drift("--clusters", 4, "--correct", "none", new=new))
+    ask = ("--clusters", 4, "--correct", "none", "--permutations", 19)
+    whole, plain = records(drift(*ask, new=new))
+    assert 20 * whole["p"] in range(1, 21)
     _, holm = records(drift("--clusters", 4, new=new))
     for word, record in plain.items():
         assert record["adjusted_p"] == record["p"] == holm[word]["p"]
@@ -117,6 +121,11 @@ def test_rows_of_a_dialogue_are_evidence_once(drift: Run):
     assert found["pay"]["new_dialogue_share"] == pytest.approx(share, abs=1e-6)
     assert found["pay"]["old_dialogue_share"] == 0
     assert whole["p"] > 0.01
+
+
+def test_a_dialogue_of_each_file_is_its_own_though_their_names_are_one():
+    old, new = (SimpleNamespace(columns={"dialogue_id": names}) for names in ("aab", "ba"))
+    assert _groups(old, new).tolist() == [0, 0, 1, 2, 3]
 
 
 def test_longer_dialogues_are_told(drift: Run):

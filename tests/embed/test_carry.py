@@ -80,6 +80,25 @@ def test_a_stream_has_every_value_too_or_is_refused(rows: list[dict[str, Any]], 
     assert set(columns.left_out) == late
 
 
+@given(ROWS, st.integers(1, 5), st.data())
+def test_a_run_that_goes_on_gives_the_schema_of_one_that_was_not_stopped(
+    rows: list[dict[str, Any]], size: int, data: st.DataObject
+):
+    parts = shards(rows, size)
+    finished = data.draw(st.integers(0, len(parts)))
+    whole, resumed = Columns(("all",)), Columns(("all",))
+    for number, part in enumerate(parts):
+        whole.see(part)
+        resumed.see(part)
+        places = [Where("x", 1)] * len(part)
+        made = pa.RecordBatch.from_pydict(whole.of(part, places))
+        if number < finished:
+            resumed.take_over(part, made.schema)
+        else:
+            resumed.of(part, places)
+    assert resumed.under(made.schema) == whole.under(made.schema)
+
+
 def test_a_type_holds_two_where_nothing_is_lost():
     text, whole, hashes, real = pa.string(), pa.int64(), pa.uint64(), pa.float64()
     for known, fresh, both in (

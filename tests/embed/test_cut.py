@@ -13,9 +13,14 @@ import pytest
 import torch
 from pair_corpus import as_lines, pair_records
 
+from dialtools.embed.cut import load_cut, write_cut
+from dialtools.embed.derived_options import CutOptions
 from dialtools.encoder.batches import pad
 from dialtools.encoder.depth import cut
+from dialtools.encoder.descent import content
+from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
 from dialtools.encoder.loading import load_encoder
+from dialtools.encoder.modeldir import save
 from dialtools.errors import ConfigError
 from dialtools.metrics.space import unit
 
@@ -67,6 +72,19 @@ def test_it_gives_what_the_whole_model_has_behind_that_layer(kind: str, tmp_path
         for model in (whole, again):
             found = model(input_ids=ids).last_hidden_state
             np.testing.assert_allclose(found.numpy(), expected.numpy(), atol=1e-6)
+
+
+def test_a_cut_model_keeps_its_speaker_tokens_and_tells_its_start(tmp_path: Path):
+    whole = fresh_encoder(train_tokenizer(["a b c"], vocab_size=99), hidden=16, layers=2)
+    whole.use_speaker_tokens()
+    start, first = tmp_path / "start", tmp_path / "first"
+    start.mkdir()
+    save(whole, start, provenance={"options": {"speaker-tokens": True}}, card="")
+    options = CutOptions(model=str(start), output=str(first), layers=1)
+    first.mkdir()
+    write_cut(first, load_cut(options), options, {"options": {}})
+    assert load_encoder(str(first)).role_tokens == whole.role_tokens
+    assert json.loads((first / "dialtools.json").read_text())["start"] == content(start)
 
 
 def test_layers_that_share_their_weights_are_not_cut():

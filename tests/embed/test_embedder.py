@@ -199,6 +199,19 @@ def test_a_file_holds_what_no_shard_before_had_a_place_for(embedding, tmp_path, 
     }
 
 
+def test_each_part_of_a_table_has_the_columns_and_types_of_all_rows(embedding, tmp_path: Path):
+    rows = [{"text": "a", "n": 5}, {"text": "b"}, {"text": "c", "n": 4.5, "new": "x"}]
+    for part in ("1/2", "2/2"):
+        output = str(tmp_path / f"{part[0]}.parquet")
+        run = embedding(*rows, shard_rows=1, shard=part, output=output)
+        with claimed(run) as work:
+            assert set(run.shards(work)) <= {1, 2}
+            run.write(work)
+        schema = pq.read_schema(output)
+        assert schema.names == ["text", "n", "new", "embedding"]
+        assert schema.types[:3] == [pa.string(), pa.float64(), pa.string()]
+
+
 def test_whole_numbers_keep_64_bits_with_a_sign_or_without(embedder):
     hashes = [{"text": "a", "n": 2**64 - 1}, {"text": "b", "n": 1}]
     for order, size in ((hashes, 2), (hashes[::-1], 2), (hashes, 1)):
@@ -365,6 +378,7 @@ def test_a_transform_is_fitted_applied_saved_and_refused_to_other_vectors(
         ({"normalize": True}, "any length, unlike these of length 1"),
         ({"pooling": "cls"}, r"another pooling \(mean, not cls\)"),
         ({"weights": "0"}, "another model"),
+        ({"head": "3"}, r"another head \(None, not 3\)"),
     ):
         with pytest.raises(ConfigError, match=says):
             Transform(chosen(transform=file), space | other, overwrite=False)
@@ -380,8 +394,20 @@ def test_a_transform_is_fitted_applied_saved_and_refused_to_other_vectors(
         assert (fitted.mean.tolist(), facts["fitted_on"]) == ([2, 4], told)
     scaled = Transform(chosen(transform="center"), space | {"normalize": True}, overwrite=False)
     scaled.fit([batch])
-    lengths = np.linalg.norm(scaled(batch).to_pydict()["embedding"], axis=1)
-    np.testing.assert_allclose(lengths, 1, rtol=1e-6)
+    assert np.linalg.norm(scaled(batch).to_pydict()["embedding"], axis=1) == pytest.approx(1)
+
+
+def test_a_flow_is_drawn_by_the_seed(glove: str):
+    vectors = np.random.default_rng(0).normal(size=(64, 2))
+    space = load_model(EmbedOptions(model=glove, output="x.parquet")).space()
+
+    def moved(seed: int) -> list[list[float]]:
+        options = EmbedOptions(model=glove, output="x.parquet", transform="flow", seed=seed)
+        made = Transform(options, space, overwrite=False)
+        made.fit([embedding_batch({}, {"embedding": vectors})])
+        return made(embedding_batch({}, {"embedding": vectors})).to_pydict()["embedding"]
+
+    assert moved(1) == moved(1) != moved(2)
 
 
 def test_what_is_carried_is_as_named():
@@ -542,6 +568,11 @@ def test_a_text_is_drawn_towards_its_template(
     assert compression.note() == (
         "with the templates of the records themselves" if own else "with the nearest of 2 templates"
     )
+    options.dtype = "float16"  # of what is written alone
+    before = made.batch(shard)[0]
+    for batch, kind in ((before, pa.float32()), (compression(before), pa.float16())):
+        kinds = {pair.type.value_type for pair in batch.schema if pair.name.endswith("embedding")}
+        assert kinds == {kind}
 
 
 @pytest.mark.parametrize("align", [None, True, False])

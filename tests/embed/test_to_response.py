@@ -75,6 +75,14 @@ def test_the_same_pairs_are_held_out_in_whatever_parts_they_come():
     np.testing.assert_allclose(moved(x), whole(x), rtol=1e-4, atol=1e-5)
 
 
+def test_of_many_pairs_no_more_are_held_out_than_tell(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(to_response, "MOST_HELD", 30)
+    x, y = related(1000, strength=0.5)
+    for cut in (1000, 200, 800):
+        _, choice = fit_to_response([(x[:cut], y[:cut]), (x[cut:], y[cut:])], seed=0)
+        assert choice.pairs == 30
+
+
 def test_what_is_told_of_held_out_pairs_is_of_as_many_candidates_as_it_says():
     """Unrelated pairs are found by chance: 1 of 94, or of 100, not of the 14 that are left."""
     for pairs, told, candidates in ((1000, 94, 94), (1200, 100, 100), (2050, 200, 100)):

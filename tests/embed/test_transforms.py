@@ -109,6 +109,14 @@ def test_how_wide_vectors_spread_does_not_matter(skewed: np.ndarray):
     np.testing.assert_allclose(fitted("whiten", scaled), fitted("whiten", skewed), atol=2e-3)
 
 
+def test_a_flow_is_fitted_to_no_more_rows_than_are_held_in_memory(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(transforms, "FLOW_ROWS", 5)
+    monkeypatch.setattr(flow_module, "fit_flow", lambda rows, seed: rows)
+    rows = np.arange(18.0).reshape(9, 2)
+    held = transforms.fit("flow", np.split(rows, 3), dimensions=None, seed=0)
+    assert np.array_equal(held, rows[:5])
+
+
 def test_a_saved_flow_is_the_same_flow(skewed: np.ndarray, tmp_path: Path):
     flow = fit_flow(skewed, seed=0)
     path = str(tmp_path / "t.safetensors")

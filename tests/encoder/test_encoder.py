@@ -27,7 +27,12 @@ from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.modeldir import save
 from dialtools.encoder.options import DeviceOptions
-from dialtools.encoder.pretrained import _check_numbers, check_tokenizer, quiet_transformers
+from dialtools.encoder.pretrained import (
+    _check_numbers,
+    check_tokenizer,
+    look_over,
+    quiet_transformers,
+)
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.sequences import sequences_of
 from dialtools.encoder.sidefile import SideFile
@@ -157,6 +162,12 @@ def test_a_text_keeps_its_beginning_and_turns_keep_their_end(small):
 def test_a_tokenizer_learns_from_texts_of_which_one_is_many_blanks():
     words, blanks = "i need a table", " \t" * 80
     assert train_tokenizer([words, blanks], vocab_size=300).tokenize(words) == words.split()
+
+
+def test_a_tokenizer_leaves_out_the_rarest_characters_not_the_last_of_the_alphabet(monkeypatch):
+    monkeypatch.setattr("dialtools.encoder.fresh.ALPHABET", 2)
+    tokenizer = train_tokenizer(["zz yz y", "z a"], vocab_size=1)
+    assert tokenizer.tokenize("z y a") == ["z", "y", "[UNK]"]
 
 
 def test_vowels_and_sounds_are_told_apart_in_every_script_and_no_text_is_one_unknown_word(
@@ -571,6 +582,16 @@ def test_a_tokenizer_fits_whose_every_id_has_a_row(tmp_path: Path):
     ):
         with pytest.raises(ModelError, match=says):
             check_tokenizer(wrong, 9, tmp_path)
+
+
+def test_a_model_in_parts_is_looked_over_whole(tmp_path: Path):
+    from transformers import BertConfig, BertModel
+
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    model = BertModel(BertConfig(vocab_size=99, intermediate_size=16, **sizes))
+    model.save_pretrained(tmp_path, max_shard_size="20KB")
+    assert len([*tmp_path.glob("model-*.safetensors")]) > 1
+    assert look_over(tmp_path).keys() == model.state_dict().keys()
 
 
 def test_a_tokenizer_of_another_model_with_far_fewer_tokens_is_refused(tmp_path: Path):

@@ -32,6 +32,7 @@ MODERN = BERT | {"local_attention": 8, "global_attn_every_n_layers": 2, "pad_tok
 MODERN |= dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), 1)
 PACKS: dict[str, Callable[[], Any]] = {
     "bert": lambda: t.BertModel(t.BertConfig(**BERT)),
+    "short": lambda: t.BertModel(t.BertConfig(**BERT | {"max_position_embeddings": 100})),
     "roberta": lambda: t.RobertaModel(t.RobertaConfig(**BERT | {"max_position_embeddings": 302})),
     "electra": lambda: t.ElectraModel(t.ElectraConfig(**BERT, embedding_size=16)),
     "modernbert": lambda: t.ModernBertModel(t.ModernBertConfig(**MODERN)),
@@ -260,6 +261,19 @@ def test_a_batch_that_does_not_fit_is_halved_and_so_are_those_after_it(build):
     found_ND = encode(encoder, texts, batch_tokens=400, advance=told.append)
     assert found_ND[:, 0].tolist() == [text[0] for text in texts]
     assert {rows for rows, _ in encoder.batches} == {10, 4} and sum(told) == 64
+
+
+def test_two_texts_that_do_not_fit_together_are_embedded_one_by_one(build):
+    encoder = Small(120, build("bert").special)
+    encode(encoder, sequences(100, 100), batch_tokens=400)
+    assert encoder.batches == [(1, 100), (1, 100)]
+
+
+def test_what_did_not_fit_is_cut_without_padding_where_a_model_feels_it(build):
+    encoder = Small(45, build("bert").special)
+    encoder.feels_padding = True
+    encode(encoder, sequences(*[10] * 21, *[9] * 20), batch_tokens=400)
+    assert sum(rows * width for rows, width in encoder.batches) == 21 * 10 + 20 * 9
 
 
 def test_a_text_that_never_fits_is_told_in_one_line(build):

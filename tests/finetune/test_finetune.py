@@ -5,6 +5,7 @@ On real texts it is better than chance.
 
 from __future__ import annotations
 
+import copy
 import gzip
 import json
 import math
@@ -19,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from subprocess import PIPE
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -29,6 +30,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
+from dialtools.encoder.batches import pad
+from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
+from dialtools.encoder.randomness import seeded
 from dialtools.finetune import act, tune
 from dialtools.finetune.act import Act, ActProtocol
 from dialtools.finetune.intent import Intent, IntentProtocol
@@ -176,6 +180,65 @@ def test_a_head_is_dropout_and_a_small_layer_or_nothing():
     assert not list(tune.build_head(384, 0, dropout=0.1).parameters())
 
 
+class Watched(torch.nn.Linear):
+    """A head that notes for each batch whether it is in training."""
+
+    seen: ClassVar[list[bool]] = []
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        self.seen.append(self.training)
+        return super().forward(input)
+
+
+def steps_by_hand(encoder: Any, task: Intent, sequences: list[np.ndarray]) -> None:
+    """Take the first six of nine steps, of three rows at most, as the train seed 7 orders them."""
+    with seeded(7):
+        head = torch.nn.Linear(16, 4)
+    optimiser = torch.optim.AdamW(
+        [*encoder.parameters(), *head.parameters()], weight_decay=0.0, eps=1e-6
+    )
+    rows, draw = sample_sets(task.labels, 2, seed=1).train, np.random.default_rng(7)
+    orders = [draw.permutation(8) for _ in range(2)]
+    rates = [0, 1 / 2, 1, 5 / 6, 4 / 6, 3 / 6]  # it rises for 2 of 8 steps
+    steps = [order[i : i + 3] for order in orders for i in (0, 3, 6)]
+    for rate, at in zip(rates, steps, strict=True):
+        optimiser.param_groups[0]["lr"] = 0.01 * rate
+        optimiser.zero_grad()
+        batch = [sequences[row] for row in rows[at]]
+        scores = head(encoder(*pad(batch, encoder.special)))
+        torch.nn.functional.cross_entropy(
+            scores, torch.from_numpy(task.train.truth[rows[at]])
+        ).backward()
+        optimiser.step()
+
+
+def test_a_run_tests_its_best_state_after_steps_of_adamw_from_the_encoder_as_it_was_loaded(
+    intents: Path, monkeypatch: pytest.MonkeyPatch
+):
+    options = {"batch_size": 3, "epochs": 3, "warmup": 0.3, "lr": 0.01, "train_seed": 7}
+    options["validate_every"] = 1
+    task = Intent(IntentProtocol(inputs=(str(intents),), model=("m",), **options))
+    texts = [turns[0] for turns, _ in task.train.sides[0]]
+    encoder = fresh_encoder(train_tokenizer(texts, vocab_size=200), hidden=16, layers=1)
+    for layer in encoder.modules():
+        if isinstance(layer, torch.nn.Dropout):
+            layer.p = 0.0
+    mine = copy.deepcopy(encoder)
+    monkeypatch.setattr(tune, "build_head", lambda d, outputs, dropout: Watched(d, outputs))
+    qualities = iter([1, 2, 3] * 2)  # before the steps 0, 3 and 6
+    monkeypatch.setattr(task, "quality", lambda figures: next(qualities))
+    tuner = tune.Tuner(task, encoder)
+    tuner.run(2, seed=1)
+    Watched.seen.clear()
+    result = tuner.run(2, seed=1)
+    assert (result.chosen, result.steps, result.rows) == (6, 9, 8)
+    assert Watched.seen == [False, True, True, True] * 3 + [False]
+    steps_by_hand(mine.train(), task, tuner.train.sides[0])
+    batch = pad(tuner.test.sides[0], mine.special)
+    with torch.no_grad():
+        torch.testing.assert_close(encoder.eval()(*batch), mine.eval()(*batch), atol=1e-3, rtol=0)
+
+
 @pytest.fixture
 def pair_file(tmp_path: Path) -> Path:
     rows = [
@@ -236,6 +299,18 @@ def test_response_selection_counts_blocks_duplicates_and_the_rest_as_told(pair_f
         assert task.quality(figures) == pytest.approx(
             sum(figures[f"top-{k}"] for k in (1, 3, 5, 10))
         )
+
+
+@pytest.mark.parametrize("lengths", [(8, 64), (64, 8)])
+def test_an_encoder_is_opened_for_the_longer_of_query_and_response(pair_file: Path, lengths):
+    sides = dict(zip(("max_length", "response_max_length"), lengths, strict=True))
+    options = SelectProtocol(inputs=(str(pair_file),), model=("m",), candidates=3, **sides)
+    task = Select(options)
+    assert task.longest == 64
+    tokenizer = train_tokenizer(["question answer"], vocab_size=99)
+    encoder = fresh_encoder(tokenizer, hidden=16, layers=1, max_length=3)  # and reads no more
+    found = task.sequences(encoder, task.train)
+    assert {len(sequence) for side in found for sequence in side} == {3}
 
 
 def test_words_are_kept_from_the_end_and_tokens_from_their_beginning(minilm: str):
