@@ -78,18 +78,19 @@ write it, is read as one table; folders of it that are called NAME=VALUE
 files (.zip, .tar.gz) is unpacked into a temporary folder, and read like that
 folder. Turns may be an object of lists, one for each field, as `datasets` has
 them. The list may also be called dialog, conversation, conversations, chat,
-thread, transcript or utterances, and a speaker may be a number (--speaker-map
-0=user,1=system).
+thread, transcript, utterances or contents, and a speaker may be a number
+(--speaker-map 0=user,1=system).
 
 Chats with a language model:
 
 A list `messages`, `conversations`, `conversation`, `chat` or `thread` that
 has an assistant, or a system message only at its start, is a chat with a
-language model, in the style of OpenAI, LangChain (`type`: human, ai) or
-ShareGPT (`from`: human, gpt). The assistant becomes the speaker `system`.
-Instructions (system, developer) and tool messages are left out, and counted
-at the end; texts in parts are joined. To keep such a role, give it a name
-with --speaker-map (system=prompt).
+language model, in the style of OpenAI, LangChain (`type`: human, ai),
+ShareGPT (`from`: human, gpt), Vercel's AI SDK or Gemini (`parts`). The
+assistant becomes the speaker `system`. Instructions (system, developer) and
+tool messages are left out, and counted at the end; texts in parts are joined,
+without what a model thinks (parts of reasoning, <think>). To keep such a
+role, give it a name with --speaker-map (system=prompt).
 
 Chat exports:
 

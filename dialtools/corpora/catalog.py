@@ -419,7 +419,8 @@ _BY_NAME: dict[str, Corpus] = {
         "Zendesk's tickets with comments; the requester is the user",
         marks=ANY_JSON,
         opening=rf'{JSON}(?:(?=.*"raw_subject":)'
-        r'|(?=.*"requester(?:_id)?":)(?=.*"(?:submitter|assignee|ticket_form)_id":))',
+        r'|(?=.*"requester(?:_id)?":)(?:(?=.*"(?:submitter|assignee|ticket_form)_id":)'
+        r'|(?=.*"comments":)(?=.*"author_id":)(?=.*"public":\s*(?:true|false))))',
         source="support.zendesk.com (Exporting ticket, user, or organization data)",
     ),
     "freshdesk": _export(

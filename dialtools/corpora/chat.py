@@ -1,13 +1,14 @@
 """Chats with language models in the dialects of their makers, as messages of role and content.
 
-ShareGPT has `from` and `value`; LangChain a `type`, and the message within `data` or `kwargs`.
+ShareGPT has `from` and `value`; Vercel's AI SDK and Gemini have `parts` for `content`; LangChain a
+`type`, and the message within `data` or `kwargs`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-CHATS = ("messages", "conversations", "conversation", "chat", "thread")
+CHATS = ("messages", "conversations", "conversation", "chat", "thread", "contents")
 """Fields that hold a chat."""
 SYSTEM, ASSISTANT, USER = "system", "assistant", "user"
 ROLES = {
@@ -36,12 +37,15 @@ OF_TYPE = {*ROLES, SYSTEM, "tool", "function"}
 
 def messages(turns: list[Any]) -> list[Any]:
     """Return the turns of a chat with `role` and `content`; what is none of a dialect as it is."""
-    return [
-        _message(turn) if isinstance(turn, dict) and "role" not in turn else turn for turn in turns
-    ]
+    return [_message(turn) if isinstance(turn, dict) else turn for turn in turns]
 
 
 def _message(turn: dict[str, Any]) -> dict[str, Any]:
+    if "role" in turn:
+        if "content" in turn or "parts" not in turn:
+            return turn
+        rest = {key: value for key, value in turn.items() if key != "parts"}
+        return {**rest, "role": role(turn["role"]), "content": turn["parts"]}
     if "from" in turn and "value" in turn:
         rest = {key: value for key, value in turn.items() if key not in ("from", "value")}
         return {"role": role(turn["from"]), "content": turn["value"], **rest}

@@ -22,13 +22,17 @@ HISTORY, RESPONSE = "history", "response"
 SPEAKERS = "speakers"
 """Who says each turn, beside turns that are texts."""
 TURN_KEYS = ("turns", "dialogue", "messages", "conversations")
-NAMED_LIKE_IDS = ("dialog", "conversation", "chat", "thread", "transcript", "utterances")
+NAMED_LIKE_IDS = (
+    *("dialog", "conversation", "chat", "thread", "transcript", "utterances", "contents"),
+)
 """Fields of turns where no text stands beside them; beside one they tell whose it is."""
 NO_TURNS, NULL_TURNS = 'no "turns"', '"{}" is null'
 WITHOUT_TEXT = "turns without text"
 """Why a turn is left out: one of null or blanks is none, and its neighbours follow each other."""
 DOMAIN = "domain"
-SENDER_KEYS = ("sender_role", "sender_type", "sender_class", "sender", "from")
+SENDER_KEYS = (
+    *("author_role", "author_type", "sender_role", "sender_type", "sender_class", "sender", "from"),
+)
 """Of logs of chats, the role before the name; an object tells more of the sender, not who it is."""
 SPEAKER_KEYS = ("speaker", "role", "author", *SENDER_KEYS)
 IDS = (

@@ -18,8 +18,8 @@ LIKELY = {
     "text_column": "text message body content utterance message_text message_body msg txt comment "
     "comment_body transcript utterance_text",
     "speaker_column": "speaker role speaker_role sender_role author_role sender_type author_type "
-    "participant_role sender author participant from who user speaker_id speaker_idx sender_id "
-    "author_id",
+    "participant_role sender author participant from who direction user speaker_id speaker_idx "
+    "sender_id author_id",
     "reply_column": "reply_to reply_to_id in_reply_to parent_id parent_message_id parent",
     "order_column": "turn turn_id turn_index turn_idx turn_number utterance_idx created_at "
     "timestamp sent_at time date_time date ts start_time start begin_time position sequence",

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from dialtools.corpora.dialogues import NO_TURNS, RESPONSE, SPEAKER_KEYS, key_of_turns
+from dialtools.corpora.dialogues import IDS, NO_TURNS, RESPONSE, SPEAKER_KEYS, key_of_turns
 from dialtools.corpora.fields import ANSWERED, ASKED, LABELS, TEXT_KEYS, TURN_TEXTS
 from dialtools.corpora.likely import flags
 from dialtools.corpora.options import LogOptions
 from dialtools.shown import listed
 from dialtools.streams.hints import OF_TURNS
 
+JQ = re.compile("`jq -[cr] '")
+"""How what to do begins; of an array, each record has to be taken out first."""
+DEPTH = 3
+"""So deep within objects a record's turns are looked for: `fields.comment.comments`."""
 HINT_OF_TEXTS = (
     "two texts are no dialogue: --kind texts pairs them, --kind utterance writes them as they are"
 )
@@ -21,6 +25,14 @@ HINT_BY_NAME = (
     "each name has a dialogue: `jq -c '{0}to_entries[] | {{id: .key}} + {1}'` writes each on a line"
 )
 HINT_OF_TURNS = "{0} may be its turns: `jq -c '.turns = .{0}'` calls them so"
+HINT_WITHIN = (
+    "{0} is a list of records, whose turns {1} may be: `jq -c '.{0}[] | .turns = .{1}'` writes "
+    "each on a line"
+)
+HINT_OF_DIALOGUES = (
+    "each record has its turns, in order: flags of columns are for tables of one turn a row; "
+    "`jq -c '.{0} |= sort_by(.time)'` sorts them"
+)
 HINT_OF_LINES = (
     "{0} is lines of who speaks: `jq -r '.{0} + \"\\n\"'` makes plain text of them, which "
     "--from text --speaker-prefix reads"
@@ -41,6 +53,12 @@ def hint_on_record(names: Collection[str], error: str, record: Mapping[str, Any]
     return hint or _hint_of_names(names, error, record)
 
 
+def hint_on_row(row: Mapping[str, Any]) -> str | None:
+    """Return what may be done about a row that lacks a column, if it is a dialogue itself."""
+    key = key_of_turns(row)
+    return HINT_OF_DIALOGUES.format(key) if key and isinstance(row[key], list) else None
+
+
 def is_utterance(names: Collection[str]) -> bool:
     """Tell whether a record of these fields is a text, not a dialogue."""
     return any(key in names for key in TEXT_KEYS) and not key_of_turns(names)
@@ -57,7 +75,8 @@ def _hint_of_wrapper(record: Mapping[str, Any]) -> str | None:
         parts = list(value.values()) if isinstance(value, Mapping) else []
         if parts and all(map(_has_turns, parts)):
             return HINT_BY_NAME.format(within, ".value")
-        if key and parts and all(map(_are_turns, parts)) and not _has_turns(value):
+        is_own = any(name in record for name in IDS)  # a dialogue, with its turns within
+        if key and not is_own and parts and all(map(_are_turns, parts)) and not _has_turns(value):
             return HINT_BY_NAME.format(within, "{turns: .value}")
     return None
 
@@ -74,14 +93,27 @@ def _are_turns(value: Any) -> bool:
 
 def _hint_of_values(record: Mapping[str, Any]) -> str | None:
     """Return what calls a record's turns of another name so, or makes turns of its lines."""
-    for key, value in record.items():
-        if not key.isidentifier():
-            continue
+    for path, value in _values(record, DEPTH):
         if _are_turns(value):
-            return HINT_OF_TURNS.format(key)
+            return HINT_OF_TURNS.format(path)
         if isinstance(value, str) and SPOKEN_LINES.match(value):
-            return HINT_OF_LINES.format(key)
+            return HINT_OF_LINES.format(path)
+    for key, value in record.items():
+        first = value[0] if isinstance(value, list) and value else None
+        inner = _values(first, DEPTH) if key.isidentifier() and isinstance(first, Mapping) else ()
+        for path, found in inner:
+            if _are_turns(found):
+                return HINT_WITHIN.format(key, path)
     return None
+
+
+def _values(record: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Any]]:
+    """Yield what is in a record, under its path, and then what is within its objects."""
+    here = [(key, value) for key, value in record.items() if key.isidentifier()]
+    yield from here
+    for key, value in here if depth > 1 else ():
+        if isinstance(value, Mapping):
+            yield from ((f"{key}.{path}", found) for path, found in _values(value, depth - 1))
 
 
 def _hint_of_names(names: Collection[str], error: str, record: Mapping[str, Any]) -> str | None:

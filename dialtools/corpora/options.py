@@ -115,7 +115,8 @@ class LogOptions:
     drop_quotes: bool = _spoken(
         False,
         help="texts are e-mails: leave out what they quote (lines that begin with >, all below "
-        "-----Original Message-----)",
+        "-----Original Message----- or the head of another e-mail), and signatures below a line "
+        "of two hyphens (--)",
     )
     speaker_map: tuple[str, ...] = _spoken(
         (),

@@ -23,7 +23,8 @@ from dialtools.corpora.dialogues import (
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord
 from dialtools.corpora.going_on import going_on
 from dialtools.corpora.logs import log_records, shown_records
-from dialtools.corpora.no_dialogue import hint_on_record, is_utterance
+from dialtools.corpora.no_dialogue import JQ, hint_on_record, is_utterance
+from dialtools.corpora.notes import count_marked
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues, spoken_records
 from dialtools.corpora.published import corpus_chunks, corpus_of, each_file
@@ -114,7 +115,9 @@ def _dialogue_chunks(
         kind = kind if FORMATS[kind].columns else chosen
         yield from within(span, partial(table_chunks, path, kind, logs, keep=keep), policy, tally)
     else:
-        yield from read_chunks([path], format=chosen, prompt=prompt, span=span, policy=policy)
+        for chunk in read_chunks([path], format=chosen, prompt=prompt, span=span, policy=policy):
+            count_marked(chunk, tally)
+            yield chunk
 
 
 def record_chunks(
@@ -247,4 +250,7 @@ def _reject(
     key = key_of_turns(names) if chunk.columnar and reason == NO_TURNS else None
     if key and record.get(key) is None:
         reason = NULL_TURNS.format(key)  # a row has no field of what is null
-    policy.reject(Where(chunk.name, number), reason, record, hint_on_record(names, reason, record))
+    hint = hint_on_record(names, reason, record)
+    if hint and chunk.of_array:
+        hint = JQ.sub(r"\g<0>.[] | ", hint)
+    policy.reject(Where(chunk.name, number), reason, record, hint)

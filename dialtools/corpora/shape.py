@@ -40,6 +40,18 @@ NO_TURNS = {
     "function": "turns of tools",
 }
 
+THOUGHTS = ("reasoning", "thinking")
+"""Types of parts that a model writes for itself; Gemini marks them `thought`."""
+THOUGHT = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
+"""The same before what an open model answers."""
+SILENT = frozenset(
+    (
+        *("toolUse", "toolResult", "reasoningContent", "cachePoint", "image", "document"),
+        *("video", "audio", "functionCall", "functionResponse", "inlineData", "fileData"),
+    )
+)
+"""Keys of parts without a type, as Bedrock and Gemini have them, that say nothing."""
+
 
 class Session(NamedTuple):
     """A dialogue record, which part of a longer one it is, from 1, and how many turns it repeats.
@@ -220,13 +232,15 @@ def _taken_apart(
     speaker_key = key_of_speaker(turn)
     speaker = speaker_of(turn[speaker_key], f"{where}.{speaker_key}") if speaker_key else None
     text = _text(turn.get(text_key), f"{where}.{text_key}")
+    if text and chat and _role(turn) == ASSISTANT and (thought := THOUGHT.match(text)):
+        text = text[thought.end() :]
     taken = (text_key, speaker_key, SPEAKER_KEYS[0])  # the last may be blank beside another
     rest = {k: v for k, v in turn.items() if k not in taken}
     return text, speaker, rest
 
 
 def _text(content: Any, where: str) -> str | None:
-    """Return a text, or the texts of a list of parts, without its pictures and sounds."""
+    """Return a text, or the texts of a list of parts, without pictures, sounds, tools, thoughts."""
     if content is None or isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -234,17 +248,21 @@ def _text(content: Any, where: str) -> str | None:
     texts = []
     for i, part in enumerate(content):
         text = part.get("text") if isinstance(part, dict) else part
+        if isinstance(part, dict) and (part.get("type") in THOUGHTS or part.get("thought") is True):
+            continue
         if isinstance(text, str):
             texts.append(text)
-        elif text is not None or not _is_picture_or_sound(part):
+        elif text is not None or not _is_silent(part):
             kind = json_kind(part if text is None else text)
             raise BadRecord(f"{where}[{i}]: expected a part with a text, got {kind}")
     return " ".join(texts) if texts else None
 
 
-def _is_picture_or_sound(part: Any) -> bool:
-    """Tell whether a part of a message is of a type that has no text."""
-    return isinstance(part, dict) and "type" in part and part["type"] != "text"
+def _is_silent(part: Any) -> bool:
+    """Tell whether a part of a message is of a type that has no text; Bedrock's are a key each."""
+    if not isinstance(part, dict):
+        return False
+    return part["type"] != "text" if "type" in part else not SILENT.isdisjoint(part)
 
 
 def _time(turn: Any, where: str, style: str | None) -> float:

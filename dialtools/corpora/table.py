@@ -13,6 +13,8 @@ from dialtools.corpora.dialogues import DOMAIN, SPEAKER_KEYS, WITHOUT_TEXT, call
 from dialtools.corpora.fields import json_kind
 from dialtools.corpora.likely import flags
 from dialtools.corpora.native.empathetic import COMMA, is_row, with_commas
+from dialtools.corpora.no_dialogue import hint_on_row
+from dialtools.corpora.notes import NOTED, is_marked
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.quotes import DATED
 from dialtools.corpora.replies import ID, REPLY
@@ -157,7 +159,8 @@ def _rows(
             known = dict.fromkeys(key for _, row in rows for key in row)
             names = chunk.data.schema.names if chunk.columnar else list(known)
             where = Where(chunk.name, chunk.first)
-            delimited.check(names, columns.named, where, NAME_COLUMNS, likely)
+            hint = hint_on_row(rows[0][1]) or NAME_COLUMNS
+            delimited.check(names, columns.named, where, hint, likely)
         for place, row in rows:
             number = before + place
             yield number, row
@@ -198,6 +201,7 @@ def _turns(
             message = f"{names}: no id of the row, which --reply-column needs"
             policy.reject(where, message, row, hint="--id-column NAME names its column")
         else:
+            tally.facts[NOTED] += is_marked(row)
             yield Row(line, identity, _turn(row, columns, keep=keep))
 
 

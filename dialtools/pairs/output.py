@@ -11,6 +11,7 @@ from dialtools.corpora.dialogues import DOMAIN
 from dialtools.corpora.going_on import AGAIN, GONE_ON
 from dialtools.corpora.logs import markup_line, naming_line, quoting_line
 from dialtools.corpora.native.raw import UNTIMED
+from dialtools.corpora.notes import noted_line
 from dialtools.corpora.table import LAST, UNREAD
 from dialtools.pairs.chunk import WITH_DOMAIN, WITH_USER
 from dialtools.pairs.job import Piece
@@ -119,7 +120,7 @@ def warnings(options: PairOptions, tally: Tally) -> list[str]:
     naming = "" if options.speaker_prefix else naming_line(tally)
     lines = [line(options, tally) for line in _LINES]
     of_labels = (_split_line(tally), _label_line(tally))
-    return [*filter(None, (*lines, *of_labels, markup, quoting, naming))]
+    return [*filter(None, (*lines, *of_labels, markup, quoting, naming, noted_line(tally)))]
 
 
 def _long_line(options: PairOptions, tally: Tally) -> str:

@@ -56,7 +56,7 @@ class Chunk:
     """Part of an input: `data` is whole lines, an Arrow batch, or records.
 
     Records that span several lines have `lines`, where each begins; else they follow one another
-    from `first` on (those of a JSON array from 1).
+    from `first` on (those of a JSON array, which `of_array` tells, from 1).
     """
 
     name: str
@@ -64,6 +64,7 @@ class Chunk:
     format: str
     data: Any
     lines: tuple[int, ...] | None = None
+    of_array: bool = False
 
     @property
     def columnar(self) -> bool:
@@ -83,7 +84,7 @@ class Chunk:
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         # out of band, so that bytes cross to a worker in shared memory (streams/parallel.py)
         data = PickleBuffer(self.data) if isinstance(self.data, bytes) else self.data
-        return Chunk, (self.name, self.first, self.format, data, self.lines)
+        return Chunk, (self.name, self.first, self.format, data, self.lines, self.of_array)
 
 
 def read_chunks(
@@ -198,7 +199,8 @@ def chunks_of(
     read = partial(arrived if prompt else io.BufferedReader.read, stream, chunk_bytes)
     if _is_array(stream, kind):
         numbered = array_lines(read, name)
-        yield from _unfailed(Chunk(name, first, kind, lines) for first, lines in numbered)
+        array = (Chunk(name, first, kind, lines, of_array=True) for first, lines in numbered)
+        yield from _unfailed(array)
     elif FORMATS[kind].lines:
         border = _blank_line if blank_lines else _line_end
         if span:

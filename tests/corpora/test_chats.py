@@ -50,12 +50,42 @@ TRACED = [
     }
     for m in LANGCHAIN
 ]
+PARTS = [
+    {"role": "system", "parts": [{"type": "text", "text": "Be brief."}]},
+    {"role": "user", "parts": [{"type": "text", "text": "is it open today?"}]},
+    {"role": "assistant", "parts": [{"type": "tool-hours", "output": {"open": True}}]},
+    {"role": "tool", "parts": []},
+    {
+        "role": "assistant",
+        "parts": [{"type": "reasoning", "text": "It is."}, {"type": "text", "text": "until six"}],
+    },
+    {"role": "user", "parts": [{"type": "text", "text": "thanks"}]},
+]
+GEMINI = [
+    {"role": "system", "parts": [{"text": "Be brief."}]},
+    {"role": "user", "parts": [{"text": "is it open today?"}]},
+    {"role": "model", "parts": [{"functionCall": {"name": "hours", "args": {}}}]},
+    {"role": "user", "parts": [{"functionResponse": {"name": "hours", "response": {}}}]},
+    {"role": "model", "parts": [{"text": "It is.", "thought": True}, {"text": "until six"}]},
+    {"role": "user", "parts": [{"text": "thanks"}]},
+]
+BEDROCK = [
+    {"role": "system", "content": [{"text": "Be brief."}, {"cachePoint": {"type": "default"}}]},
+    {"role": "user", "content": [{"text": "is it open today?"}]},
+    {"role": "assistant", "content": [{"toolUse": {"name": "hours", "input": {}}}]},
+    {"role": "user", "content": [{"toolResult": {"content": [{"text": "open"}]}}]},
+    {"role": "assistant", "content": "<think>\nIt is.\n</think>\n\nuntil six"},
+    {"role": "user", "content": [{"text": "thanks"}]},
+]
 
 
 @pytest.mark.parametrize(
     "record",
     [
         {"messages": OPENAI},
+        {"messages": PARTS},
+        {"contents": GEMINI},
+        {"messages": BEDROCK},
         {"messages": LANGCHAIN},
         {"messages": STORED},
         {"messages": TRACED},
@@ -65,6 +95,9 @@ TRACED = [
     ],
     ids=[
         "openai",
+        "vercel",
+        "gemini",
+        "bedrock",
         "langchain",
         "stored by langchain",
         "traced by langchain",
@@ -73,7 +106,7 @@ TRACED = [
         "chat",
     ],
 )
-def test_a_chat_reads_alike_in_every_dialect_and_prompts_and_tools_are_no_turns(
+def test_a_chat_reads_alike_in_every_dialect_and_prompts_tools_and_thoughts_are_no_turns(
     scripts: Path, tmp_path: Path, record
 ):
     path = tmp_path / "chats.json"

@@ -327,6 +327,14 @@ def test_tickets_are_read_one_a_line_too(read, put):
     assert list(said(read(folder, on_error="skip"))) == ["7"]
 
 
+def test_tickets_are_told_by_their_public_and_private_comments_too(read, put):
+    says = [("a", 5, True), ("no", 7, False), ("b", 7, True)]
+    comments = [{"author_id": who, "body": text, "public": seen} for text, who, seen in says]
+    ticket = {"id": 1, "requester_id": 5, "comments": comments}
+    folder = put({"own.json": [ticket]})
+    assert said(read(folder / "own.json")) == {"1": [("user", "a"), ("system", "b")]}
+
+
 def test_who_speaks_in_a_ticket_is_not_guessed(read, put):
     opened = {"id": 1, "description": "hi", "comments": [], "requester_id": 100}
     tickets = [

@@ -73,7 +73,13 @@ MAILS = {
     "My answers:\n\nOn 1 May 2024 at 9:00, Kim wrote:\n> one\n> two\n\n> three": "My answers:",
     "new\n-----Ursprüngliche Nachricht-----\nVon: Kim\nold": "new",
     "new\n________________________________\nFrom: Kim\nold": "new",
-    "--\nKim\n-- \n1 > 2 -> 3\n---\nrest": "--\nKim\n-- \n1 > 2 -> 3\n---\nrest",
+    "--\nKim\n1 > 2 -> 3\n---\nrest": "--\nKim\n1 > 2 -> 3\n---\nrest",
+    "new\n\nFrom: Jo <j@x.org>\nSent: Monday, June 2, 2025 9:14 AM\nTo: Kim\nold": "new",
+    "neu\n*Von:* Jo <j@x.org>\n*Gesendet:* 2. Mai 2025\n*An:* Kim\n*Betreff:* Karte\nalt": "neu",
+    "trip:\nFrom: Ely\nTo: Rye\nDate: 2 May 2025": "trip:\nFrom: Ely\nTo: Rye\nDate: 2 May 2025",
+    "Name: Jo\nMail: j@x.org\nDate: 2 June 2025": "Name: Jo\nMail: j@x.org\nDate: 2 June 2025",
+    "new\n\n-- \nKim Lee\nour shop\n\n> old\n": "new",
+    "new\n--\nKim": "new",
 }
 
 

@@ -47,6 +47,25 @@ def test_jq_takes_fields_out_and_its_indented_records_come_back(dial: Dial, fold
 
 
 @pytest.mark.parametrize(
+    ("record", "way"),
+    [
+        ([{"comments": ["a", "b"]}], ".[] | .turns = .comments"),
+        ({"id": 1, "_embedded": {"threads": ["a", "b"]}}, ".turns = ._embedded.threads"),
+        ({"page": [{"in": {"said": ["a", "b"]}}]}, ".page[] | .turns = .in.said"),
+    ],
+)
+def test_what_a_hint_says_of_turns_of_another_name_takes_them_out(
+    dial: Dial, tmp_path: Path, record: Any, way: str
+):
+    tool("jq")
+    said = json.dumps(record).replace('"a", "b"', '{"text": "a"}, {"text": "b"}')
+    (tmp_path / "log.json").write_text(said)
+    told = dial("dial-pairs log.json 2>&1 >out || cat out > /dev/null", cwd=tmp_path)
+    assert f"`jq -c '{way}'`" in told
+    assert '"response":"b"' in dial(f"jq -c '{way}' log.json | dial-pairs -q", cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "mlr --icsv --ojsonl cat chats.csv | dial-pairs --order-column turn",
