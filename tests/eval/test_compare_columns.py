@@ -71,6 +71,13 @@ def test_a_file_a_folder_a_glob_or_a_list_is_a_column_and_files_of_one_are_seeds
             columns(none, "b.jsonl")
 
 
+def test_a_file_without_a_score_is_refused(folder: Path):
+    write("none.jsonl")
+    for files in (["none.jsonl"], ["a.jsonl", "none.jsonl"], ["x=a.jsonl,none.jsonl"]):
+        with pytest.raises(DataError, match=r"none\.jsonl: holds no scores"):
+            columns(*files)
+
+
 def test_seeds_are_of_one_data_set_whatever_the_embedding_file_of_each_is_called(folder: Path):
     def of_model(model: str, **facts: Any) -> dict[str, Any]:
         return record("a", model=model, dataset=f"{model}.parquet", **facts)

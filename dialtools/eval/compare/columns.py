@@ -198,6 +198,8 @@ def _models(files: Sequence[str]) -> tuple[dict[str, Column], int]:
     published = 0
     for path in files:
         seeds = list(read_scores([path]))
+        if not seeds:
+            raise DataError("holds no scores", where=path, hint=MAKER)
         published += sum("published" in seed.record for seed in seeds)
         measured = (s for s in seeds if "published" not in s.record and "value" in s.record)
         by_file.append(list(measured))
