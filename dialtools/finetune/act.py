@@ -125,6 +125,11 @@ class Act(Task[ActProtocol]):
             Items([self._seen(rows)], f1.indicators(acts, names).astype("float32"))
             for rows, acts in ((train, acts_of_train), (test, acts_of_test))
         )
+        self.test_records = test
+
+    @property
+    def label_field(self) -> str:
+        return self.options.label
 
     def examples(self, record: Record) -> list[Record]:
         """Return the record, if it has acts and turns; of a dialogue its turns that have acts."""
@@ -186,21 +191,30 @@ class Act(Task[ActProtocol]):
 
         return binary_cross_entropy_with_logits(outputs[0], truth)
 
+    def each(self, outputs: Sequence[np.ndarray], truth: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the F1 of each row's own acts."""
+        from dialtools.metrics import f1
+
+        return {"samples-f1": f1.micro(_counts(outputs, truth))}
+
     def figures(self, outputs: Sequence[np.ndarray], truth: np.ndarray) -> Figures:
         """Return micro, macro, weighted and samples F1 of the acts whose sigmoid is above 0.5."""
         from dialtools.metrics import f1
 
-        guessed = outputs[0] > 0  # a sigmoid is above 0.5 where its logit is above 0
-        counts = f1.counts(truth, guessed)
-        sums = counts.sum(0, dtype="float64")
-        figures = {
-            f"{name}-f1": 100 * float(average(sums)) for name, average in f1.AVERAGES.items()
-        }
-        return {**figures, "samples-f1": 100 * float(f1.micro(counts).mean())}
+        sums = _counts(outputs, truth).sum(0, dtype="float64")
+        of_all = {f"{name}-f1": 100 * float(average(sums)) for name, average in f1.AVERAGES.items()}
+        return {**of_all, **super().figures(outputs, truth)}
 
     def quality(self, figures: Figures) -> float:
         """Return the mean of micro and macro F1."""
         return (figures["micro-f1"] + figures["macro-f1"]) / 2
+
+
+def _counts(outputs: Sequence[np.ndarray], truth: np.ndarray) -> np.ndarray:
+    """Return (N, 3, A) the counts of each row; an act is guessed where its sigmoid is above 0.5."""
+    from dialtools.metrics import f1
+
+    return f1.counts(truth, outputs[0] > 0)  # a logit above 0
 
 
 def last_words(encoder: Encoder, turns: Turns, max_length: int) -> tuple[np.ndarray, bool]:

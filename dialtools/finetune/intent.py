@@ -4,7 +4,7 @@
   dial-eval finetune intent --model bert-base-uncased --model dse/ \\
     --shots 1,5 --without oos tickets.jsonl -o scores.jsonl
   dial-eval finetune intent --resume --model dse/ \\
-    --train tickets.jsonl --test tickets.jsonl -o dse.jsonl
+    --train train.jsonl --test test.jsonl -o dse.jsonl
 
 Reads records of `text`, `label` and `split`, or --train FILE and --test FILE.
 Each run draws k examples per class to train on and k to validate on, as

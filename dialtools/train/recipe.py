@@ -5,6 +5,7 @@ A recipe that `extends` another says only what differs from it.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from dialtools.errors import ConfigError, proposed
 from dialtools.options import Layer
 from dialtools.train.objectives.catalog import ALIGN_EPOCHS, OBJECTIVES, ObjectiveEntry
 from dialtools.train.start import STATIC, TRANSFORMER, embeds_sentences, encoder_kind, is_table
-from dialtools.values import TRUTH
+from dialtools.values import TRUTH, whole_number
 
 HOME = Path(__file__).parent / "recipes"
 PRESETS = {
@@ -122,11 +123,7 @@ def layers(chosen: dict[str, Any]) -> list[Layer]:
     learns = objective or OBJECTIVES[published(name)["objective"]]
     kind = encoder_kind(chosen, contextual=learns.contextual)
     start = {"encoder": kind, **preset(name, kind, chosen.get("model"))}
-    said = chosen.get("epochs") is not None
-    if said:
-        start.pop("min-steps", None)  # the user has said how long
-    if said or "epochs" in start:
-        own.pop("max-steps", None)
+    _heed_length(chosen, start, own)
     if chosen.get("teacher"):  # it says where texts belong, in place of the start
         start.pop("hold-weight", None)
         own.pop("hold-weight", None)
@@ -138,6 +135,22 @@ def layers(chosen: dict[str, Any]) -> list[Layer]:
     if method or not objective or published(name)["objective"] == chosen["objective"]:
         return defaults
     return [_borrowed(layer, objective) for layer in defaults]
+
+
+def _heed_length(chosen: dict[str, Any], start: dict[str, Any], own: dict[str, Any]) -> None:
+    """Take out of a preset and a recipe what passes that the user says are in place of.
+
+    Where the user says a least number of steps, a recipe's own number is no smaller.
+    """
+    said = chosen.get("epochs") is not None
+    if said:
+        start.pop("min-steps", None)
+        own.pop("min-steps", None)
+    if said or "epochs" in start:
+        own.pop("max-steps", None)
+    if "max-steps" in own and (least := chosen.get("min-steps")):
+        with suppress(ValueError):  # who reads it as an option says what is wrong
+            own["max-steps"] = max(own["max-steps"], whole_number(str(least)))
 
 
 def usual(chosen: dict[str, Any]) -> str:

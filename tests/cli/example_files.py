@@ -36,7 +36,9 @@ embed tickets.jsonl -o clinc.parquet
 for name in clinc150 banking77 tickets; do cp clinc.parquet $name.parquet; done
 dial-augment labelled.jsonl -o augmented.jsonl
 embed --templates augmented.jsonl tickets.jsonl -o templates.parquet
-for split in train test; do grep "\"$split\"" tickets.jsonl | embed -o $split.parquet; done
+for split in train test; do
+  grep "\"$split\"" tickets.jsonl > $split.jsonl; embed $split.jsonl -o $split.parquet
+done
 for name in tickets new; do cp test.parquet $name.parquet; done
 dialtools assign --examples train.parquet --min-cosine 0.5 --save-router router.parquet
 dialtools assign --router router.parquet test.parquet -o routed.jsonl

@@ -71,6 +71,36 @@ def test_a_file_a_folder_a_glob_or_a_list_is_a_column_and_files_of_one_are_seeds
             columns(none, "b.jsonl")
 
 
+def test_a_file_without_a_score_is_refused(folder: Path):
+    write("none.jsonl")
+    for files in (["none.jsonl"], ["a.jsonl", "none.jsonl"], ["x=a.jsonl,none.jsonl"]):
+        with pytest.raises(DataError, match=r"none\.jsonl: holds no scores"):
+            columns(*files)
+
+
+def test_seeds_are_of_one_data_set_whatever_the_embedding_file_of_each_is_called(folder: Path):
+    def of_model(model: str, **facts: Any) -> dict[str, Any]:
+        return record("a", model=model, dataset=f"{model}.parquet", **facts)
+
+    def sizes(*inputs: str) -> list[dict[str, int]]:
+        found, _ = columns_of(CompareOptions(inputs=inputs))
+        return [
+            {f"{row.task} {row.dataset}": len(seeds) for row, seeds in column.items()}
+            for column in found.values()
+        ]
+
+    for seed in ("s-1", "s-2"):
+        write(f"s/{seed}.jsonl", of_model(seed))
+        write(f"s/{seed}-act.jsonl", of_model(seed, task="act"))
+    write("base.jsonl", record("b", dataset="base.parquet"))
+    assert sizes("s", "base.jsonl") == [{"act s-1": 2, "intent s-1": 2}, {"intent s-1": 1}]
+    write("s/s-2.jsonl", of_model("s-2", items={"text": "other"}))
+    assert sizes("s")[0] == {"act s-1": 2, "intent s-1": 1, "intent s-2": 1}
+    write("t/1.jsonl", record("a", dataset="few"))
+    write("t/2.jsonl", record("a", dataset="many"))
+    assert sizes("t") == [{"intent few": 1, "intent many": 1}], "one model, learnt from two"
+
+
 def test_files_of_one_column_are_parted_by_model_where_any_of_them_holds_several(folder: Path):
     write("m/1.jsonl", record("a"), record("b"))
     write("m/2.jsonl", record("c", model="models/a"))

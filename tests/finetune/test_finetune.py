@@ -588,8 +588,12 @@ def test_acts_are_learnt_of_the_next_turn_or_the_current_one(
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert found[0]["setting"] == f"{target} 2-shot fine-tuned"
     assert {"micro-f1", "macro-f1"} <= {s["metric"] for s in found}
-    assert all(("each" in s) == ("groups" in s) for s in found)
-    assert all(s.get("groups", [0])[-1] in (0, 2) for s in found)
+    own = next(s for s in found if s["metric"] == "samples-f1")
+    assert own["value"] == pytest.approx(100 * sum(own["each"]) / own["n"], abs=1e-3)
+    assert {"history", "labels"} <= own["items"].keys()
+    assert ["each" in s for s in found] == [s is own for s in found], "others are of all rows"
+    groups = [i // 4 for i in range(12)] if target == "current" else None  # a row a dialogue
+    assert own.get("groups") == groups
 
 
 def test_fine_tuned_models_can_be_compared_and_published_corpora_read(

@@ -153,9 +153,22 @@ def test_a_recipe_says_how_many_steps_unless_passes_are_said():
             ({"model": "x"}, 150),
             ({"model": "x", "max-steps": 7}, 7),
             ({"model": "x", "epochs": 2}, None),
+            ({"model": "x", "min-steps": "300"}, 300),
+            ({"model": "x", "min-steps": 9}, 150),
+            ({"model": "x", "min-steps": 300, "max-steps": 7}, 7),
+            ({"model": "x", "min-steps": 300, "epochs": 2}, None),
             ({}, None),  # a preset goes by passes
         ):
             assert dial_train.resolve({"method": name, **chosen})[0].max_steps == expected
+
+
+@pytest.mark.parametrize("kind", ["transformer", "static"])
+@pytest.mark.parametrize("name", ["same-label", "distill"])
+def test_passes_that_the_user_says_are_made_whatever_least_steps_a_recipe_has(name: str, kind: str):
+    given = {"method": name, "model": "x", "encoder": kind}
+    assert dial_train.resolve(given)[0].min_steps in (30, 100, 300)
+    assert dial_train.resolve({**given, "epochs": 2})[0].min_steps is None
+    assert dial_train.resolve({**given, "epochs": 2, "min-steps": 9})[0].min_steps == 9
 
 
 def test_align_makes_more_passes_unless_the_user_says_how_many():

@@ -15,7 +15,13 @@ from typing import Any
 from dialtools.corpora import fields
 from dialtools.errors import ConfigError, DataError, proposed
 from dialtools.eval import each
-from dialtools.eval.compare.names import Column, Seed, sides, with_names_of_the_first
+from dialtools.eval.compare.names import (
+    Column,
+    Seed,
+    seeds_together,
+    sides,
+    with_names_of_the_first,
+)
 from dialtools.eval.options.compare import CompareOptions
 from dialtools.eval.suite import Row
 from dialtools.streams.chunks import read_records
@@ -192,6 +198,8 @@ def _models(files: Sequence[str]) -> tuple[dict[str, Column], int]:
     published = 0
     for path in files:
         seeds = list(read_scores([path]))
+        if not seeds:
+            raise DataError("holds no scores", where=path, hint=MAKER)
         published += sum("published" in seed.record for seed in seeds)
         measured = (s for s in seeds if "published" not in s.record and "value" in s.record)
         by_file.append(list(measured))
@@ -211,19 +219,20 @@ def _model(seed: Seed) -> str:
 
 
 def _column(by_file: Sequence[Sequence[Seed]]) -> Column:
+    return seeds_together(map(_column_of_file, by_file))
+
+
+def _column_of_file(seeds: Sequence[Seed]) -> Column:
     column: Column = {}
-    for seeds in by_file:
-        first: dict[Row, Seed] = {}
-        for seed in seeds:
-            if seed.row in first:
-                raise DataError(
-                    f"{in_words(seed.row)} is here a second time, first at {first[seed.row].where}",
-                    where=seed.where,
-                    hint="seeds are files of their own; "
-                    "data sets of one task need names (dial-eval --name)",
-                )
-            first[seed.row] = seed
-            column.setdefault(seed.row, []).append(seed)
+    for seed in seeds:
+        if seed.row in column:
+            raise DataError(
+                f"{in_words(seed.row)} is here a second time, first at {column[seed.row][0].where}",
+                where=seed.where,
+                hint="seeds are files of their own; "
+                "data sets of one task need names (dial-eval --name)",
+            )
+        column[seed.row] = [seed]
     return column
 
 

@@ -7,7 +7,7 @@ are one data set if they hold the same texts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,6 +33,23 @@ def with_names_of_the_first(columns: Mapping[str, Column]) -> dict[str, Column]:
     """Return the columns, their data sets called as the first column calls them."""
     (first, known), *others = columns.items()
     return {first: known, **{name: _renamed(own, known) for name, own in others}}
+
+
+def seeds_together(files: Iterable[Column]) -> Column:
+    """Return the scores of the files of a column: of one data set, those of each are seeds.
+
+    A data set is called as the first file calls it that has its items. The scores of one model
+    under two names are of two data sets.
+    """
+    column: Column = {}
+    for own in files:
+        models = _models(own)
+        others = {
+            row: seeds for row, seeds in column.items() if models.isdisjoint(_models({row: seeds}))
+        }
+        for row, seeds in _renamed(own, others).items():
+            column.setdefault(row, []).extend(seeds)
+    return column
 
 
 def _renamed(own: Column, known: Column) -> Column:
@@ -95,8 +112,13 @@ def sides(columns: Mapping[str, Column], named: Collection[str]) -> dict[str, st
 
 def _model(column: Column) -> str | None:
     """Return the model of all scores of a column; None if it is not told, or there are several."""
-    models = {seed.record.get("model") for seeds in column.values() for seed in seeds}
+    models = _models(column)
     return str(models.pop()) if len(models) == 1 and None not in models else None
+
+
+def _models(column: Column) -> set[Any]:
+    """Return the models of the scores of a column, None for one that is not told."""
+    return {seed.record.get("model") for seeds in column.values() for seed in seeds}
 
 
 def _overlap(columns: Sequence[Column]) -> bool:
