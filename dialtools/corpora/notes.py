@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from dialtools.streams.chunks import Chunk
@@ -17,13 +17,24 @@ MARKS = {
     **dict.fromkeys(("public", "is_public", "isPublic", "jsdPublic"), "false"),
 }
 """Fields of turns, and the value that makes a note of one; 1 and 0 mean the same."""
+NAMED = re.compile(rf'"(?:{"|".join(MARKS)})":'.encode())
 MARKED = re.compile("|".join(rf'"{name}":\s*{value}\b' for name, value in MARKS.items()).encode())
 
 
-def count_marked(chunk: Chunk, tally: Tally) -> None:
-    """Count the marks in a chunk of JSON lines."""
-    if chunk.json:
-        tally.facts[NOTED] += sum(1 for _ in MARKED.finditer(chunk.data))
+LOOKED_AT = 4 << 20
+"""Bytes of an input that tell whether it marks turns: looking at all takes a quarter longer."""
+
+
+def with_marks_counted(chunks: Iterable[Chunk], tally: Tally) -> Iterator[Chunk]:
+    """Yield the chunks of an input; count the marks in JSON lines whose first MiB have any."""
+    looked_at, named = 0, False
+    for chunk in chunks:
+        if chunk.json and (named or looked_at < LOOKED_AT):
+            looked_at += len(chunk.data)
+            named = named or bool(NAMED.search(chunk.data))
+            if named:
+                tally.facts[NOTED] += sum(1 for _ in MARKED.finditer(chunk.data))
+        yield chunk
 
 
 def is_marked(row: Mapping[str, Any]) -> bool:

@@ -24,7 +24,7 @@ from dialtools.corpora.fields import TEXT_KEYS, BadRecord
 from dialtools.corpora.going_on import going_on
 from dialtools.corpora.logs import log_records, shown_records
 from dialtools.corpora.no_dialogue import JQ, hint_on_record, is_utterance
-from dialtools.corpora.notes import count_marked
+from dialtools.corpora.notes import with_marks_counted
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues, spoken_records
 from dialtools.corpora.published import corpus_chunks, corpus_of, each_file
@@ -115,9 +115,8 @@ def _dialogue_chunks(
         kind = kind if FORMATS[kind].columns else chosen
         yield from within(span, partial(table_chunks, path, kind, logs, keep=keep), policy, tally)
     else:
-        for chunk in read_chunks([path], format=chosen, prompt=prompt, span=span, policy=policy):
-            count_marked(chunk, tally)
-            yield chunk
+        chunks = read_chunks([path], format=chosen, prompt=prompt, span=span, policy=policy)
+        yield from with_marks_counted(chunks, tally)
 
 
 def record_chunks(
