@@ -97,9 +97,9 @@ def tokenised(
         flat, counts, cut = flat_sequences(
             encoder, list(distinct), settings.max_length, newest=settings.newest
         )
+        lacking = strange(encoder.tokenizer, flat)
 
         def made(advance: Advance) -> Made:
-            lacking = strange(encoder.tokenizer, flat)
             return _vectors(encoder, flat, settings, advance), counts, cut, lacking
 
     def encoded(advance: Advance) -> Encoded:
