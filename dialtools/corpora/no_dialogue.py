@@ -13,8 +13,8 @@ from dialtools.corpora.options import LogOptions
 from dialtools.shown import listed
 from dialtools.streams.hints import OF_TURNS
 
-JQ = re.compile("`jq -[cr] '")
-"""How what to do begins; of an array, each record has to be taken out first."""
+OF_A_RECORD = re.compile(r"`jq -[cr] '(?!\{)")
+"""How what to do begins; of an array, each record has to be taken out first, unless it is turns."""
 DEPTH = 3
 """So deep within objects a record's turns are looked for: `fields.comment.comments`."""
 HINT_OF_TEXTS = (
@@ -45,12 +45,15 @@ HINT_OF_NAMES = (
 )
 
 
-def hint_on_record(names: Collection[str], error: str, record: Mapping[str, Any]) -> str | None:
+def hint_on_record(
+    names: Collection[str], error: str, record: Mapping[str, Any], *, of_array: bool
+) -> str | None:
     """Return what may be done about a record of these fields that an error says is no dialogue."""
     hint = _hint_of_wrapper(record)
     if hint is None and error == NO_TURNS:
         hint = _hint_of_values(record)
-    return hint or _hint_of_names(names, error, record)
+    hint = hint or _hint_of_names(names, error, record)
+    return OF_A_RECORD.sub(r"\g<0>.[] | ", hint) if hint and of_array else hint
 
 
 def hint_on_row(row: Mapping[str, Any]) -> str | None:

@@ -16,17 +16,15 @@ MARKS = {
     **dict.fromkeys(("internal_note", "is_note", "private_note"), "true"),
     **dict.fromkeys(("public", "is_public", "isPublic", "jsdPublic"), "false"),
 }
-"""Fields of turns, and the value that makes a note of one; 1 and 0 mean the same."""
+"""Fields of turns, and the value that makes a note of one; in tables 1 and 0 mean the same."""
 NAMED = re.compile(rf'"(?:{"|".join(MARKS)})":'.encode())
 MARKED = re.compile("|".join(rf'"{name}":\s*{value}\b' for name, value in MARKS.items()).encode())
-
-
 LOOKED_AT = 4 << 20
 """Bytes of an input that tell whether it marks turns: looking at all takes a quarter longer."""
 
 
 def with_marks_counted(chunks: Iterable[Chunk], tally: Tally) -> Iterator[Chunk]:
-    """Yield the chunks of an input; count the marks in JSON lines whose first MiB have any."""
+    """Yield the chunks of an input; count marks in JSON lines whose first MiB have such a field."""
     looked_at, named = 0, False
     for chunk in chunks:
         if chunk.json and (named or looked_at < LOOKED_AT):

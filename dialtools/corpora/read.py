@@ -23,7 +23,7 @@ from dialtools.corpora.dialogues import (
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord
 from dialtools.corpora.going_on import going_on
 from dialtools.corpora.logs import log_records, shown_records
-from dialtools.corpora.no_dialogue import JQ, hint_on_record, is_utterance
+from dialtools.corpora.no_dialogue import hint_on_record, is_utterance
 from dialtools.corpora.notes import with_marks_counted
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues, spoken_records
@@ -249,7 +249,5 @@ def _reject(
     key = key_of_turns(names) if chunk.columnar and reason == NO_TURNS else None
     if key and record.get(key) is None:
         reason = NULL_TURNS.format(key)  # a row has no field of what is null
-    hint = hint_on_record(names, reason, record)
-    if hint and chunk.of_array:
-        hint = JQ.sub(r"\g<0>.[] | ", hint)
+    hint = hint_on_record(names, reason, record, of_array=chunk.of_array)
     policy.reject(Where(chunk.name, number), reason, record, hint)

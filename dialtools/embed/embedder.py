@@ -258,7 +258,8 @@ class Embedder:
 
     def notes(self) -> Iterator[str]:
         """Yield what is to be said of texts that were cut, are blank, or have no vector."""
-        texts = counted(self.counts.rows * len(self.fields), "text")
+        every = self.counts.rows * len(self.fields)
+        texts = counted(every, "text")
         if self.counts.cut and self.options.on_truncate == "warn":
             longest = self.model.settings.max_length
             yield f"{self.counts.cut:,} of {texts} cut at {longest} tokens"
@@ -273,8 +274,7 @@ class Embedder:
         if self.counts.unknown:
             alike = "zero" if self.model.settings.center is None else "alike"
             yield f"{self.counts.unknown:,} of {texts} without a known word: {alike} vectors"
-        in_all = self.counts.rows * len(self.fields)
-        if told := strange_line(self.options.model, self.counts.strange, in_all):
+        if told := strange_line(self.options.model, self.counts.strange, every):
             yield told
 
     def device_note(self) -> str:

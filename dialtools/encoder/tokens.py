@@ -90,11 +90,11 @@ def strange(tokenizer: Any, flat: Flat) -> np.ndarray:
     return (lacking_N > 0) & (5 * lacking_N >= np.diff(ends))
 
 
-def strange_line(model: str, strange: int, texts: int) -> str:
+def strange_line(model: str, count: int, texts: int) -> str:
     """Return the line on texts that are strange to a model, empty if they are few."""
-    if strange * 5 < texts or not strange:
+    if count * 5 < texts or not count:
         return ""
-    many = f"{strange:,} of {texts:,} texts have many words that {model} does not know"
+    many = f"{count:,} of {texts:,} texts have many words that {model} does not know"
     return f"{many}: is it of another language?"
 
 
