@@ -22,7 +22,7 @@ from dialtools.pairs.options import PairOptions
 from dialtools.pairs.windows import Pairs, windowed
 from dialtools.streams.chunks import ROWS, Chunk, records
 from dialtools.streams.policy import Policy, Where
-from dialtools.streams.tally import Tally
+from dialtools.streams.tally import NAMES, Tally
 from dialtools.words import count_words
 
 PAIRS_A_CHUNK = 4096
@@ -97,6 +97,8 @@ def _pairs(rows: Iterator[Row], options: PairOptions, tally: Tally) -> Iterator[
         turns, count = drawn((row.turn for row in group), MOST, options.seed)
         tally.drop("alone of their label", int(len(turns) == 1))
         tally.facts[PAIRED] += len(turns) > 1
+        if len(tally.met) < NAMES:
+            tally.met.add(label)
         tally.drop(
             "beyond 100,000 of a label" if len(turns) == MOST else "again", count - len(turns)
         )

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from dialtools.corpora.dialogues import DOMAIN
+from dialtools.corpora.fields import alike, note_on_alike
 from dialtools.corpora.going_on import AGAIN, GONE_ON
 from dialtools.corpora.logs import markup_line, naming_line, quoting_line
 from dialtools.corpora.native.raw import UNTIMED
@@ -119,7 +120,7 @@ def warnings(options: PairOptions, tally: Tally) -> list[str]:
     quoting = "" if options.drop_quotes else quoting_line(tally)
     naming = "" if options.speaker_prefix else naming_line(tally)
     lines = [line(options, tally) for line in _LINES]
-    of_labels = (_split_line(tally), _label_line(tally))
+    of_labels = (_split_line(tally), *_label_lines(options, tally))
     return [*filter(None, (*lines, *of_labels, markup, quoting, naming, noted_line(tally)))]
 
 
@@ -229,11 +230,13 @@ def _split_line(tally: Tally) -> str:
     return f"{texts} of a split to be tested on: who learns their labels scores too well on them"
 
 
-def _label_line(tally: Tally) -> str:
-    """Return the line on pairs that are all of one label, or ""."""
-    if tally.facts[PAIRED] != 1:
-        return ""
-    return "all pairs are of one label: dial-train has nothing to tell their texts from"
+def _label_lines(options: PairOptions, tally: Tally) -> list[str]:
+    """Return the lines on labels that tell texts apart too little, or too well."""
+    if options.kind != "same-label":
+        return []
+    if tally.facts[PAIRED] == 1:
+        return ["all pairs are of one label: dial-train has nothing to tell their texts from"]
+    return note_on_alike(alike(tally.met))
 
 
 def closing_line(options: PairOptions, tally: Tally) -> str:

@@ -51,7 +51,8 @@ class Tally:
     Attributes:
         sources: records that were read; of each, several may be kept.
         facts: other figures of what was read, by name.
-        unmapped: how often each name was met that a map does not have; met: those that it has.
+        unmapped: how often each name was met that a map does not have; met: those that it has, or
+            the labels of texts, a thousand at most.
     """
 
     def __init__(self) -> None:

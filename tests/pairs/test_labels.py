@@ -135,3 +135,14 @@ def test_labels_of_a_test_split_are_told(tmp_path, scripts):
         assert told in done.stderr
         assert ("tested on" in done.stderr) == (some is rows)
         assert "all pairs are of one label" in done.stderr
+
+
+def test_labels_that_case_or_blanks_alone_tell_apart_are_told(tmp_path, scripts):
+    labels = ("Book a flight", "book a  flight", "cancel")
+    rows = [{"text": f"text {i}", "label": label} for i, label in enumerate(labels * 2)]
+    done = ended(
+        *(scripts / "dial-pairs", "--kind", "same-label"),
+        input="".join(json.dumps(row) + "\n" for row in rows),
+        text=True,
+    )
+    assert "alone tell classes apart: 'Book a flight' and 'book a  flight'" in done.stderr
