@@ -25,13 +25,13 @@ HEAD = ("dialogues", "turns", "of one speaker", "pairs", "kept", "dropped")
 
 def report_inputs(options: PairOptions, run: Run) -> None:
     """Make the pairs, write none, and tell of each input what came of it."""
+    from dialtools.corpora.names import ALL, corpus_names
     from dialtools.pairs.job import mine
     from dialtools.pairs.output import closing_line
     from dialtools.streams.bytesio import display_name
     from dialtools.streams.sinks import write_records
 
-    names = [display_name(path) for path in options.files]
-    inputs, every = [(name, Tally()) for name in names], Tally()
+    inputs, every = [(display_name(path), Tally()) for path in options.files], Tally()
     whose: deque[Tally] = deque()
     with run.policy() as policy, run.progress(None, "pairs") as progress:
         chunks = _chunks(options, policy, inputs, whose)
@@ -40,13 +40,12 @@ def report_inputs(options: PairOptions, run: Run) -> None:
             chunks, options, lines=True, policy=policy, tally=Tally(), of_input=of_input
         ):
             progress.advance(piece.rows)
-    records = []
-    for place, (name, own) in enumerate(inputs, 1):
-        called = name if names.count(name) == 1 else f"{name} ({place})"
-        records.append(_record(called, own))
+    for _, own in inputs:
         every.merge(own)
+    names = corpus_names([path for path, _ in inputs])
+    records = [_record(name, own) for name, (_, own) in zip(names, inputs, strict=True)]
     if len(records) != 1:
-        records.append(_record("all", every))
+        records.append(_record(ALL, every))
     if on_screen(options.output) and not (options.json or options.to):
         show(_grid(records), run)
     else:

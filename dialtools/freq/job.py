@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager, nullcontext
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pyarrow as pa
 
 from dialtools.advance import Advance, silent
 from dialtools.corpora.logs import FIRST_TEXTS, markup_line, probe
+from dialtools.corpora.names import ALL, corpus_names
 from dialtools.corpora.read import record_chunks
 from dialtools.errors import ConfigError
 from dialtools.freq import render
@@ -28,9 +28,6 @@ from dialtools.streams.bytesio import display_name
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally, counted
-
-ALL = "all"
-"""The name of all inputs together, in summaries and plots."""
 
 
 class Freq:
@@ -195,25 +192,6 @@ class Freq:
 
 def spectra(counting: Counting) -> dict[str, Spectrum]:
     """Return the spectrum of each input by its short name, and of all if there are several."""
-    names = corpus_names(counting.names)
-    apart = {name: counting.spectrum(source) for source, name in names.items()}
+    names = zip(counting.names, corpus_names([*counting.names.values()]), strict=True)
+    apart = {name: counting.spectrum(source) for source, name in names}
     return {**apart, ALL: counting.spectrum()} if len(apart) != 1 else apart
-
-
-def corpus_names(paths: dict[int, str]) -> dict[int, str]:
-    """Return what to call each input.
-
-    It is its file's name without suffixes, or all of its path where that is not enough, or with its
-    place among the inputs where one is given twice.
-    """
-    short = {source: Path(path).name.split(".")[0] or path for source, path in paths.items()}
-    taken = [*short.values(), ALL]
-    named = {
-        source: name.strip("<>") if taken.count(name) == 1 else paths[source]
-        for source, name in short.items()
-    }
-    repeated = list(named.values())
-    return {
-        source: name if repeated.count(name) == 1 else f"{name} ({source + 1})"
-        for source, name in named.items()
-    }

@@ -21,13 +21,14 @@ from least import check_least, own_hows
 from pair_corpus import as_lines
 
 from dialtools.corpora.fields import BadRecord
+from dialtools.corpora.names import corpus_names
 from dialtools.errors import ConfigError, DataError
 from dialtools.freq import annotate, output
 from dialtools.freq.annotate import Spool
 from dialtools.freq.columns import integers, strings
 from dialtools.freq.fields import count_of, field_texts
 from dialtools.freq.imbalance import Spectrum
-from dialtools.freq.job import Freq, corpus_names, spectra
+from dialtools.freq.job import Freq, spectra
 from dialtools.freq.options import FreqOptions
 from dialtools.freq.output import check_outputs, summaries, write_annotated, write_frequencies
 from dialtools.freq.texts import NO_FREQUENCY, Extractor, Texts, count_empty
@@ -163,14 +164,11 @@ def test_a_limit_of_weighed_records_is_kept_within_a_part(freq):
 
 
 def test_corpora_are_called_by_their_short_names_unless_these_are_not_enough(freq):
-    assert corpus_names({0: "x/a.jsonl.gz", 1: "b"}) == {0: "a", 1: "b"}
-    assert corpus_names({0: "x/a.jsonl", 1: "y/a.txt", 2: "all.txt"}) == {
-        0: "x/a.jsonl",
-        1: "y/a.txt",
-        2: "all.txt",
-    }
-    assert corpus_names({0: "a", 1: "a"}) == {0: "a (1)", 1: "a (2)"}
-    assert corpus_names({0: "<stdin>", 1: ".gz"}) == {0: "stdin", 1: ".gz"}
+    assert corpus_names(["x/a.jsonl.gz", "b"]) == ["a", "b"]
+    paths = ["x/a.jsonl", "y/a.txt", "all.txt"]
+    assert corpus_names(paths) == paths
+    assert corpus_names(["a", "a"]) == ["a (1)", "a (2)"]
+    assert corpus_names(["<stdin>", ".gz"]) == ["stdin", ".gz"]
     files = {"a.jsonl": [{"text": "x"}, {"text": "x"}], "b.jsonl": [{"text": "x"}, {"text": "y"}]}
     run = freq(files, summary=True)
     with run.counted() as counting:

@@ -560,7 +560,7 @@ def test_a_summary_tells_what_each_input_gives_and_writes_no_pairs(tmp_path: Pat
     one, two, every = map(json.loads, run.stdout.splitlines())
     assert one == {
         "schema": "dialtools.pairs/1",
-        "corpus": "one.jsonl",
+        "corpus": "one",
         "dialogues": 2,
         "turns": 5,
         "neighbours": 3,
@@ -569,7 +569,7 @@ def test_a_summary_tells_what_each_input_gives_and_writes_no_pairs(tmp_path: Pat
         "kept": 1,
         "dropped": {"short": 2},
     }
-    assert (two["corpus"], two["kept"], two["same_speaker"]) == ("two.txt", 1, 0)
+    assert (two["corpus"], two["kept"], two["same_speaker"]) == ("two", 1, 0)
     assert (every["corpus"], every["kept"], every["turns"]) == ("all", 2, 7)
 
 
@@ -587,10 +587,10 @@ def test_a_summary_has_a_row_for_each_input_with_what_was_left_out_before_pairs_
     run = ended(scripts / "dial-pairs", "--summary", "--text-column", "text", *inputs, cwd=tmp_path)
     rows = [json.loads(line) for line in run.stdout.splitlines()]
     assert [(row["corpus"], row["kept"], row["dropped"]) for row in rows] == [
-        ("one.csv", 1, {"turns without text": 1}),
+        ("one", 1, {"turns without text": 1}),
         ("in.tar", 2, {"turns without text": 2}),
         ("in", 2, {"turns without text": 2}),
-        ("none.csv", 0, None),
+        ("none", 0, None),
         ("all", 5, {"turns without text": 5}),
     ]
 
