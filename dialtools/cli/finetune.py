@@ -32,7 +32,7 @@ from dialtools.streams.tally import counted
 if TYPE_CHECKING:
     from dialtools.eval.score import Scored
     from dialtools.finetune.job import Runs
-    from dialtools.finetune.task import Task
+    from dialtools.finetune.task import Items, Task
 
 MEMORY = (
     "the model five times (as loaded, at its best, and its optimiser), the tokens of all records, "
@@ -93,7 +93,6 @@ def _scored(runs: Runs, options: Any) -> Scored:
         options: those of the task with those of the report (`TaskCommand`).
     """
     from dialtools.eval.identity import item_digests
-    from dialtools.eval.sanity import note_on_alone, note_on_unlearnt
     from dialtools.eval.score import Scored, of_runs, shares
 
     items = item_digests(runs.task.columns, also=(runs.task.label_field,))
@@ -102,10 +101,24 @@ def _scored(runs: Runs, options: Any) -> Scored:
         of_runs(m.values, each=[] if m.each is None else shares(m.each), items=items, **m.facts)
         for m in runs.measured(dataset)
     ]
-    lost = runs.task.unlearnt
-    notes = [note_on_unlearnt(lost, runs.task.tested)] if lost else []
-    notes += [note_on_alone(alone)] if (alone := runs.task.alone) else []
-    return Scored(scores, metadata={}, notes=notes)
+    return Scored(scores, metadata={}, notes=_notes(runs.task))
+
+
+def _notes(task: Task[Any]) -> list[str]:
+    """Return what a user should know of the rows."""
+    from dialtools.corpora.fields import alike, note_on_alike
+    from dialtools.eval.sanity import note_on_alone, note_on_repeated, note_on_unlearnt
+
+    notes = note_on_repeated(*(map(_texts, (task.train, task.test))))
+    notes += note_on_alike(alike(name for names in task.labels for name in names))
+    notes += [note_on_unlearnt(task.unlearnt, task.tested)] if task.unlearnt else []
+    return notes + ([note_on_alone(task.alone)] if task.alone else [])
+
+
+def _texts(items: Items) -> list[str]:
+    """Return the text of each row, its turns and sides one after the other."""
+    rows = zip(*items.sides, strict=True)
+    return ["\n".join(text for texts, _ in row for text in texts) for row in rows]
 
 
 main = Group(

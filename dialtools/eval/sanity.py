@@ -148,6 +148,12 @@ def repeated(train: Sequence[str], test: Sequence[str]) -> np.ndarray:
     return np.fromiter((text in known for text in test), bool, len(test))
 
 
+def note_on_repeated(train: Sequence[str], test: Sequence[str]) -> list[str]:
+    """Return the note on the texts of test rows that occur in training, if any do."""
+    same = int(repeated(*([folded(text) for text in texts] for texts in (train, test))).sum())
+    return [f"{same:,} of {counted(len(test), 'test row')} occur in training"] if same else []
+
+
 def note_on_rows(data: Mapping[str, Any]) -> str:
     """Return what a user should know of the rows (`data` of a score), in a line."""
     train, leakage = data["train"], data.get("leakage")

@@ -672,6 +672,24 @@ def test_fields_files_and_protocol_of_intents_can_be_others(finetune, model: Pat
     assert again["chosen"] == found["chosen"]
 
 
+def test_rows_that_are_tested_and_learnt_and_labels_alike_are_told(
+    finetune, model: Path, intents: Path, tmp_path: Path
+):
+    rows = [json.loads(line) for line in intents.read_text().splitlines()]
+    for row in rows:
+        if row["split"] == "test":
+            row["text"] = f"{row['text'].upper()}!" + " then" * (row["label"] == "day")
+        elif row["text"].startswith("paris"):
+            row["label"] = "City "
+    done = finetune("intent", "--model", model, *FEW, write(tmp_path / "rows.jsonl", rows))
+    assert "24 of 32 test rows occur in training" in done.stderr
+    assert "8 of 32 test rows are of classes without training rows" in done.stderr
+
+    rows[2]["label"] = "city"
+    done = finetune("intent", "--model", model, *FEW, write(tmp_path / "rows.jsonl", rows))
+    assert "case or blanks alone tell classes apart: 'City ' and 'city'" in done.stderr
+
+
 def test_a_gate_that_is_not_met_leaves_the_scores(
     finetune, model: Path, parts: Path, tmp_path: Path
 ):
