@@ -192,7 +192,9 @@ def gated(scores: list[Score], gates: tuple[str, ...]) -> list[tuple[Score, str]
         name, _, bound = text.rpartition("=")
         hits = [(s, bound) for s in scores if name in (s.metric, f"{s.setting} {s.metric}")]
         if not hits:
-            known = list(dict.fromkeys(s.metric for s in scores))
+            known = dict.fromkeys(
+                f"{s.setting} {s.metric}" if " " in name else s.metric for s in scores
+            )
             raise ConfigError(f"--fail-under: no metric {name!r}", hint=proposed(name, known))
         if hits[0][0].metric in LOWER_IS_BETTER:
             hint = "dial-eval compare --fail-if-worse fails where it is higher than a baseline's"

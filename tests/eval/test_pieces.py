@@ -193,6 +193,9 @@ def test_a_score_at_the_gate_passes():
     for gate in ("m=50.01", "s m=51"):
         with pytest.raises(GateError, match=r"t s m is 50\.00, below"):
             check_gates(gated([score], (gate,)))
+    with pytest.raises(ConfigError, match="no metric 'z m'") as refused:
+        gated([score], ("z m=1",))
+    assert refused.value.hint == "did you mean s m?"
     with pytest.raises(ConfigError, match="no metric 'n'"):
         check_gates(gated([score], ("n=1",)))
     score.value = float("nan")

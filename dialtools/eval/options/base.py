@@ -81,7 +81,10 @@ class ScoreOptions(RunOptions):
         metavar="METRIC=VALUE",
         parse=metric_bound,
         multiple=True,
-        help="exit 4 if a score is lower; may be given again",
+        help=(
+            "exit 4 if a score is lower, of one setting with '5-shot accuracy=80'; "
+            "may be given again"
+        ),
         how=True,
     )
 
