@@ -110,6 +110,10 @@ def test_out_of_scope_is_the_last_of_classes_that_are_alike(evaluate: Evaluate, 
     ("line", "says"),
     [
         ("intent --shots 1 --without nosuch", "--without nosuch: no row has that label"),
+        (
+            "intent --method logreg --shots 2,4",
+            "4-shot: of classes with fewer rows all are examples",
+        ),
         ("intent --method knn --k 1,99", "--k 99: there are 6 training rows"),
         ("intent --method knn --k 5 --without a", "--k 5: there are 3 training rows"),
         ("retrieve --lists nearest --k 2,500", "--k 500: there are 3 rows"),

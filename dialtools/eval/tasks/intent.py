@@ -77,18 +77,26 @@ def evaluate(options: IntentOptions) -> Scored:
     notes = [
         *sanity.notes(scores[0].data, scores[0].data["unlearnt"]),
         *episodes.notes,
-        *_idle(options, parts.train, parts.test, known=scores[0].data["train"]["rows"]),
+        *_idle(options, parts.train, parts.test, scores[0].data["train"]),
     ]
     return Scored(scores, parts.train.metadata, notes)
 
 
-def _idle(options: IntentOptions, train: Embeddings, test: Embeddings, *, known: int) -> list[str]:
-    """Return what options ask for and the rows do not have, of which so many are learnt from."""
+def _idle(
+    options: IntentOptions, train: Embeddings, test: Embeddings, known: dict[str, Any]
+) -> list[str]:
+    """Return what options ask for and the rows do not have.
+
+    Args:
+        known: how many rows there are to learn from, and of the smallest class (`sanity.balance`).
+    """
     labels = [*train.column(options.label), *test.column(options.label)]
     notes = note_on_absent("--without", options.without, labels)
-    if options.method == "knn" and max(options.k) > known:
-        few = counted(known, "training row")
+    if options.method == "knn" and max(options.k) > known["rows"]:
+        few = counted(known["rows"], "training row")
         notes.append(f"--k {max(options.k):,}: there are {few}")
+    if options.method == "logreg" and (most := max(options.shots)) > known["smallest"]:
+        notes.append(f"{most}-shot: of classes with fewer rows all are examples")
     return notes
 
 
