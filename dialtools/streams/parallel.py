@@ -125,12 +125,12 @@ def _workers(
 
 
 @contextmanager
-def _thread_failure() -> Generator[Future[None]]:
+def _thread_failure() -> Generator[Future[int]]:
     """Give a future that raises what ends a thread in the block.
 
     One that serves workers and ends so says it to nobody: callers would wait.
     """
-    failure: Future[None] = Future()
+    failure: Future[int] = Future()
     before = threading.excepthook
     threading.excepthook = lambda args: failure.set_exception(args.exc_value)
     try:
