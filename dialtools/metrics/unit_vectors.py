@@ -38,6 +38,7 @@ class UnitVectors:
         self.dimension = self.dimension or matrix_ND.shape[1]
         check_dimensions(matrix_ND, self.dimension, where=where)
         numbers, new = self.index.add(keys_N)
+        self.file.seek(0, os.SEEK_END)  # blocks may have been read since
         self.file.write(unit(matrix_ND[new]).astype(np.float32).tobytes())
         return numbers
 
@@ -58,11 +59,11 @@ class UnitVectors:
 
     def blocks(self, *, at_once: int = AT_ONCE) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the first number and the (C, D) vectors of some after others, read, not mapped."""
-        self.file.flush()
         size = self.dimension * FLOAT_BYTES
         for first in range(0, len(self), at_once):
             count = min(at_once, len(self) - first)
-            content = os.pread(self.file.fileno(), count * size, first * size)
+            self.file.seek(first * size)
+            content = self.file.read(count * size)
             yield first, np.frombuffer(content, np.float32).reshape(count, self.dimension)
 
     def take(self, numbers_U: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
@@ -97,6 +97,7 @@ def _workers(
 
     Raises:
         DialError: if a worker dies.
+        RuntimeError: if there are no threads left to serve them.
     """
     ours, theirs = os.pipe()  # nothing is written: its end is the end of this process
     fork = multiprocessing.get_context("fork")
@@ -105,7 +106,11 @@ def _workers(
         # a worker does not hear a signal before it knows what to do with one
         signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
         try:
-            pool.submit(os.getpid)  # the first call starts all of them
+            with _thread_failure() as failure:
+                first = pool.submit(os.getpid)  # the first call starts all of them
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
+                for done in wait((first, failure), return_when=FIRST_COMPLETED).done:
+                    done.result()
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
         yield pool
@@ -113,9 +118,25 @@ def _workers(
         hint = "it was killed, or memory was short: fewer --jobs take less"
         raise DialError("a worker process died", hint=hint) from None
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        with suppress(RuntimeError):  # it waits for a thread that could not be had
+            pool.shutdown(wait=True, cancel_futures=True)
         os.close(ours)
         os.close(theirs)
+
+
+@contextmanager
+def _thread_failure() -> Generator[Future[int]]:
+    """Give a future that raises what ends a thread in the block.
+
+    One that serves workers and ends so says it to nobody: callers would wait.
+    """
+    failure: Future[int] = Future()
+    before = threading.excepthook
+    threading.excepthook = lambda args: failure.set_exception(args.exc_value)
+    try:
+        yield failure
+    finally:
+        threading.excepthook = before
 
 
 class Slots:
@@ -169,7 +190,10 @@ def _start(function: Callable[[Any], Any], slots: Slots, ours: int, theirs: int)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
     os.close(theirs)
-    threading.Thread(target=_die_with_parent, args=(ours,), daemon=True).start()
+    try:
+        threading.Thread(target=_die_with_parent, args=(ours,), daemon=True).start()
+    except RuntimeError:  # out of threads: the parent tells that a worker died
+        os._exit(1)
 
 
 def _die_with_parent(ours: int) -> None:

@@ -7,6 +7,7 @@ read is an error, never described as if it had been read so.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import stat
 import sys
@@ -23,6 +24,7 @@ from dialtools.errors import DataError
 from dialtools.options import Spec, settings, specs
 from dialtools.streams.bytesio import files_below, open_file, own_name
 from dialtools.streams.formats import FORMATS, by_magic, names_beside
+from dialtools.streams.scraps import lasting
 from dialtools.streams.together import content_of
 
 KEY = "dialtools"
@@ -236,14 +238,20 @@ def as_metadata(facts: Mapping[str, Any]) -> dict[str, str]:
 
 
 def read_provenance(path: Path) -> dict[str, Any] | None:
-    """Return what a model directory, a Parquet or an Arrow file tells of its making, or None."""
+    """Return what a model directory, a Parquet or an Arrow file tells of its making, or None.
+
+    Raises:
+        DataError: if the system refuses to read it: that tells nothing of its making.
+    """
     file = path / "dialtools.json" if path.is_dir() else path
     if not file.is_file():  # a pipe never ends
         return None
     try:
         text = file.read_bytes() if path.is_dir() else _metadata(path)
         facts = orjson.loads(text)
-    except (OSError, ValueError, DataError):
+    except (OSError, ValueError, DataError) as error:
+        if isinstance(error, OSError) and error.errno:  # pyarrow's of damage have none
+            raise DataError(os.strerror(error.errno), where=lasting(file)) from None
         return None
     return cast("dict[str, Any]", facts) if isinstance(facts, dict) else None
 

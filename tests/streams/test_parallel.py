@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from contextlib import suppress
 from itertools import product
 from pathlib import Path
@@ -69,3 +70,30 @@ def test_nothing_of_workers_is_left_however_the_work_ends():
         work.close()
         assert multiprocessing.active_children() == []
     assert here() == before
+
+
+@pytest.mark.parametrize(
+    ("whose", "left", "error"),
+    [
+        ("the caller's", 0, RuntimeError("can't start new thread")),
+        ("the caller's", 1, RuntimeError("can't start new thread")),
+        ("a worker's", 0, DialError("a worker process died")),
+    ],
+)
+def test_a_thread_that_cannot_be_had_ends_the_work_and_hangs_nobody(
+    whose: str, left: int, error: Exception, monkeypatch: pytest.MonkeyPatch
+):
+    caller, room = os.getpid(), iter(range(left))
+    start = threading.Thread.start
+
+    def scarce(thread: threading.Thread) -> None:
+        if (os.getpid() == caller) == (whose == "the caller's") and next(room, None) is None:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", scarce)
+    with pytest.raises(type(error), match=str(error)):
+        list(ordered_map(str, [1], jobs=2))
+    for worker in multiprocessing.active_children():
+        worker.join(5)
+    assert multiprocessing.active_children() == []

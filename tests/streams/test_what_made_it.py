@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -169,3 +170,19 @@ def test_what_made_a_file_is_read_from_where_each_kind_has_it(there: Path):
     (there / "m.npy").write_bytes(b"\x93NUMPY and more")
     for name in ("mute.parquet", "mute", "cut", "empty", "list", "x", "none", "in/ner", "m.npy"):
         assert read_provenance(there / name) is None
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "in"])
+def test_what_the_system_refuses_to_read_is_not_taken_for_mute(
+    there: Path, name: str, monkeypatch: pytest.MonkeyPatch
+):
+    pq.write_table(pa.table({"a": [1]}), there / "t.parquet")
+    (there / "in" / "dialtools.json").write_text("{}")
+
+    def refused(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Path, "open", refused)
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    with pytest.raises(DataError, match=rf"{name}.*: Input/output error"):
+        read_provenance(there / name)
