@@ -21,7 +21,8 @@ def corpus_names(paths: Sequence[str]) -> list[str]:
         name.strip("<>") if taken.count(name) == 1 else path
         for name, path in zip(short, paths, strict=True)
     ]
+    taken = [*named, ALL]
     return [
-        name if named.count(name) == 1 else f"{name} ({place})"
+        name if taken.count(name) == 1 else f"{name} ({place})"
         for place, name in enumerate(named, 1)
     ]

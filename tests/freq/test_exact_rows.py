@@ -168,6 +168,7 @@ def test_corpora_are_called_by_their_short_names_unless_these_are_not_enough(fre
     paths = ["x/a.jsonl", "y/a.txt", "all.txt"]
     assert corpus_names(paths) == paths
     assert corpus_names(["a", "a"]) == ["a (1)", "a (2)"]
+    assert corpus_names(["b", "all"]) == ["b", "all (2)"], "all is the name of all of them"
     assert corpus_names(["<stdin>", ".gz"]) == ["stdin", ".gz"]
     files = {"a.jsonl": [{"text": "x"}, {"text": "x"}], "b.jsonl": [{"text": "x"}, {"text": "y"}]}
     run = freq(files, summary=True)
