@@ -79,12 +79,12 @@ def _open_standard_files() -> None:
     writing to this stdout is an error, what goes to this stderr is not seen.
 
     A pipe or terminal that another program, such as Node, has told not to wait is told to wait:
-    else what its reader is slow to take would be lost.
+    else what its reader is slow to take, or its writer to give, would be lost.
     """
     sys.stdin = sys.stdin or _opened(0, os.O_RDONLY, "r")
     sys.stdout = sys.stdout or _opened(1, os.O_RDONLY, "w")
     sys.stderr = sys.stderr or _opened(2, os.O_WRONLY, "w")
-    for number in (1, 2):
+    for number in (0, 1, 2):
         os.set_blocking(number, True)
     if isinstance(sys.stdout, io.TextIOWrapper):  # what the locale has no letters for
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -121,7 +121,7 @@ def open_input(path: str) -> Generator[io.BufferedReader]:
         DataError: if the file cannot be opened, or its compressed data is cut or damaged.
     """
     name = display_name(path)
-    with nullcontext(sys.stdin.buffer) if path == "-" else open_file(path) as raw:
+    with nullcontext(stdin()) if path == "-" else open_file(path) as raw:
         descriptor = 0 if path == "-" else raw.fileno()  # of a stdin that is hashed, too
         widen(descriptor)
         with opened(raw, name) as stream:
@@ -137,31 +137,43 @@ def open_file(path: str | Path) -> io.BufferedReader:
     Raises:
         DataError: if it cannot be opened; or read, as where a disk or a network fails.
     """
-    return io.BufferedReader(_File(str(path)), BUFFER_BYTES)
+    return io.BufferedReader(_File(str(path), str(path)), BUFFER_BYTES)
+
+
+def stdin() -> io.BufferedReader:
+    """Return stdin, of which an error is told as one of a file is; a stand-in is returned itself.
+
+    All that read stdin take it from here: another buffer would keep what it has read ahead.
+    """
+    raw = getattr(sys.stdin.buffer, "raw", None)
+    if type(raw) is io.FileIO:
+        named = _File(os.dup(raw.fileno()), "-")  # whose stdin closes its own when it goes
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(named, BUFFER_BYTES))
+    return cast("io.BufferedReader", sys.stdin.buffer)
 
 
 class _File(io.FileIO):
-    def __init__(self, path: str) -> None:
-        with self._naming(path):
-            super().__init__(path)
+    def __init__(self, file: str | int, path: str) -> None:
+        self.path = path
+        with self._naming():
+            super().__init__(file)
 
     def readinto(self, buffer: Any) -> Any:
-        with self._naming(self.name):
+        with self._naming():
             return super().readinto(buffer)
 
     def readall(self) -> bytes:
-        with self._naming(self.name):
+        with self._naming():
             return super().readall()
 
-    @staticmethod
     @contextmanager
-    def _naming(path: Any) -> Generator[None]:
+    def _naming(self) -> Generator[None]:
         try:
             yield
         except OSError as error:
             hint = FOLDERS if isinstance(error, IsADirectoryError) else None
             told = (error.strerror or str(error)).lower()
-            where = display_name(str(known_as(Path(path))))
+            where = display_name(str(known_as(Path(self.path))))
             raise DataError(told, where=where, hint=hint) from None
 
 

@@ -11,6 +11,8 @@ from typing import Any, BinaryIO, TypeVar
 
 import orjson
 
+from dialtools.streams.bytesio import stdin
+
 Place = TypeVar("Place")
 BLOCK = 1 << 20
 AT_ONCE = 1024
@@ -52,8 +54,8 @@ class StreamDigest(io.RawIOBase):
 @contextmanager
 def hashed_stdin() -> Generator[StreamDigest]:
     """Hash what readers read of stdin in this block; they need not know."""
+    watched = StreamDigest(stdin())
     before = sys.stdin
-    watched = StreamDigest(before.buffer)
     sys.stdin = io.TextIOWrapper(io.BufferedReader(watched, BLOCK))
     try:
         yield watched
@@ -66,7 +68,7 @@ def stdin_is(content: Mapping[str, Any]) -> bool:
 
     A stream without a byte is no answer but none: what was read before is not given again.
     """
-    stream = sys.stdin.buffer
+    stream = stdin()
     total = sha256()
     left = int(content["bytes"])
     first = stream.peek() if isinstance(stream, io.BufferedReader) else b"?"

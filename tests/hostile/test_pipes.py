@@ -201,3 +201,29 @@ def test_a_pipe_that_does_not_wait_gets_all_of_it(scripts: Path, tmp_path: Path)
             assert reader.read() == subprocess.run(line, capture_output=True).stdout
         assert late.stderr and late.stderr.read() == b""
     assert late.returncode == 0
+
+
+@pytest.mark.parametrize("to", ["jsonl", "arrow"])
+def test_all_of_a_pipe_is_read_that_does_not_wait_for_its_writer(scripts: Path, to: str):
+    line = [scripts / "dial-pairs", "-q", "--to", to]
+    theirs, ours = os.pipe()
+    os.set_blocking(theirs, False)
+    with subprocess.Popen(line, stdin=theirs, stdout=subprocess.PIPE) as reader:
+        for _ in range(2):
+            time.sleep(1)
+            os.write(ours, talk(300))
+        os.close(ours)
+        whole = subprocess.run(line, input=talk(300) * 2, capture_output=True).stdout
+        assert reader.stdout and reader.stdout.read() == whole
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that fails: Linux")
+@pytest.mark.parametrize("line", ["dial-pairs", "dial-pairs -o out", "dial-freq --annotate"])
+def test_a_stdin_that_cannot_be_read_is_told_and_not_the_output(scripts, tmp_path, line: str):
+    command, *options = line.split()
+    with open("/proc/self/mem", "rb") as failing:
+        done = subprocess.run(
+            [scripts / command, *options], stdin=failing, stderr=subprocess.PIPE, cwd=tmp_path
+        )
+    assert done.returncode == 1
+    assert done.stderr.decode() == f"{command}: <stdin>: input/output error\n"

@@ -130,7 +130,8 @@ def test_a_file_that_cannot_be_opened_is_told_with_its_name(tmp_path: Path):
     with pytest.raises(DataError, match="is a directory") as told, open_input(str(tmp_path)):
         pass
     assert told.value.hint == FOLDERS
-    with pytest.raises(DataError, match="x: odd"), _File._naming("x"):
+    named = _File(os.devnull, "x")
+    with pytest.raises(DataError, match="x: odd"), named, named._naming():
         raise OSError("Odd")
 
 
