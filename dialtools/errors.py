@@ -41,6 +41,19 @@ EXIT_CODES = {
 }
 
 
+MEMORY = "out of memory"
+SHORT = {
+    MEMORY: ("failed to map segment", "allocate memory", "not enough memory", "out of memory"),
+    "out of threads or processes": (
+        "can't start new thread",
+        "failed to launch worker thread",
+        "resource temporarily unavailable",
+    ),
+}
+"""What libraries say, each with its own kind of error, where a machine or its limits give no more:
+the loader of shared objects, torch, Python, pyarrow, tokenizers, fork."""
+
+
 class DialError(Exception):
     """An error to show in one line."""
 
@@ -85,6 +98,14 @@ class GateError(DialError):
     """A score is below the bound that the user set."""
 
     exit_code = ExitCode.GATE
+
+
+def short_of(error: BaseException) -> str | None:
+    """Return what there is no more of, if that is what an error tells, and no fault of a file."""
+    if isinstance(error, MemoryError):
+        return MEMORY
+    said = str(error).lower()
+    return next((what for what, words in SHORT.items() if any(w in said for w in words)), None)
 
 
 def close(word: str, known: Sequence[str], *, likeness: float = 0.6) -> list[str]:

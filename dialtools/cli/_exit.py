@@ -16,20 +16,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dialtools.cli import _signals
-from dialtools.errors import DialError, ExitCode
+from dialtools.errors import MEMORY, DialError, ExitCode, short_of
 from dialtools.shown import LONGEST, first_line, printable
 
-MEMORY = "out of memory"
-SHORT = {
-    MEMORY: ("failed to map segment", "allocate memory", "not enough memory", "out of memory"),
-    "out of threads or processes": (
-        "can't start new thread",
-        "failed to launch worker thread",
-        "resource temporarily unavailable",
-    ),
-}
-"""What libraries say, each with its own kind of error, where a machine or its limits give no more:
-the loader of shared objects, torch, Python, pyarrow, fork."""
 ENFORCED = re.compile(r"^\[enforce fail[^]]*\][^:]*: ")
 """What torch puts before it: a place in its own source."""
 LIMITS = "ulimit -u and -v, or those of a container, say how many there may be"
@@ -102,7 +91,7 @@ def as_dial_error(error: Exception) -> DialError:
     """Return what the user is told of an error."""
     if isinstance(error, DialError):
         return error
-    if not getattr(error, "filename", None) and (what := _short_of(error)):
+    if not getattr(error, "filename", None) and (what := short_of(error)):
         told = ENFORCED.sub("", getattr(error, "strerror", None) or first_line(error))
         return DialError(f"{what}: {told}", hint=TAKES_MEMORY if what == MEMORY else LIMITS)
     if isinstance(error, OSError):
@@ -116,14 +105,6 @@ def as_dial_error(error: Exception) -> DialError:
         return DialError(error.strerror or str(error), where=where)
     what = f"{type(error).__name__}: {error}".splitlines()[0]
     return DialError(what, hint="this looks like a defect; --debug shows where")
-
-
-def _short_of(error: Exception) -> str | None:
-    """Return what there is no more of, if that is what an error tells."""
-    if isinstance(error, MemoryError):
-        return MEMORY
-    said = str(error).lower()
-    return next((what for what, words in SHORT.items() if any(w in said for w in words)), None)
 
 
 def _report(name: str, error: DialError, *, debug: bool) -> int:

@@ -16,7 +16,7 @@ from dialtools.encoder.stated import Stated, check_stated, read_stated
 from dialtools.encoder.static import trainable
 from dialtools.encoder.token_vectors import load_token_vectors, read_token_vectors
 from dialtools.encoder.token_weights import read_token_weights
-from dialtools.errors import ModelError
+from dialtools.errors import ModelError, short_of
 from dialtools.shown import first_line
 
 NEAR = 1e-4
@@ -104,6 +104,8 @@ def _try_out(encoder: Encoder, folder: Path) -> None:
             alone, beside = encoder(ids_NT[:1, :1], mask_NT[:1, :1])[0], encoder(ids_NT, mask_NT)[0]
         wanted = encoder.dimension
     except Exception as error:  # whatever a model raises that needs more than tokens
+        if short_of(error):
+            raise
         message = f"{kind}: no kind of model for --pooling {encoder.pooling}: {first_line(error)}"
         raise ModelError(message, where=folder) from None
     if len(alone) != wanted:

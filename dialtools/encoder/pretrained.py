@@ -21,7 +21,7 @@ from dialtools.encoder.growth import refuse_growth
 from dialtools.encoder.sidefile import SideFile, as_json, stays_inside
 from dialtools.encoder.tokens import check_ids
 from dialtools.encoder.weights import Shape, a_few, describe_misfit, opened
-from dialtools.errors import ModelError
+from dialtools.errors import ModelError, short_of
 from dialtools.shown import first_line
 
 ENCODER_HALVES = ("t5", "mt5", "umt5", "t5gemma")
@@ -74,9 +74,9 @@ def load_pretrained(folder: Path, *, trust_remote_code: bool) -> tuple[Any, Any]
             **local,
         )
         tokenizer = AutoTokenizer.from_pretrained(folder, **local)
-    except ModelError:
-        raise
     except Exception as error:  # transformers raises whatever its files raise
+        if isinstance(error, ModelError) or short_of(error):
+            raise
         message = f"not a model that transformers can load: {first_line(error)}"
         hint = "--trust-remote-code runs it" if "custom code" in message else None
         raise ModelError(message, where=folder, hint=hint) from None

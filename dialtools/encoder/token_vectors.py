@@ -157,7 +157,9 @@ def read_token_vectors(folder: Path) -> TokenVectors:
         earlier_VD = _numbers(earlier_VD, EARLIER, path)
     check_ids(
         tokenizer.get_vocab,
-        lambda text: tokenizer.encode(text).ids,
+        lambda text: (
+            tokenizer.encode_batch([text] * 2)[0].ids
+        ),  # makes its threads, or says why not
         rows=len(vectors_VD),
         pad=(tokenizer.padding or {}).get("pad_id", 0),
         where=folder,

@@ -14,7 +14,7 @@ import numpy as np
 from dialtools.encoder import panic
 from dialtools.encoder.scripts import reads_any
 from dialtools.encoder.sidefile import write_json
-from dialtools.errors import ModelError
+from dialtools.errors import ModelError, short_of
 from dialtools.ranges import places_in
 from dialtools.shown import first_line
 
@@ -172,8 +172,15 @@ def _encoded(backend: Any, texts: Sequence[str]) -> Flat:
     except BaseException as error:  # whatever tokenizers raises
         if not (isinstance(error, Exception) or panic.is_one(error)):
             raise
+        _refuse_want(error)
         raise ModelError(f"its tokenizer does not work: {first_line(error)}") from None
     return _flat([encoding.ids for encoding in encodings])
+
+
+def _refuse_want(error: BaseException) -> None:
+    """Tell of threads or memory that are not to be had: no fault of the tokenizer."""
+    if short_of(error):
+        raise RuntimeError(first_line(error)) from None
 
 
 def _flat(rows: Sequence[Sequence[int]]) -> Flat:
@@ -287,6 +294,7 @@ def check_ids(
         with panic.as_error():
             ids = encode(f"a b {RARE}")
     except Exception as error:  # whatever tokenizers raises
+        _refuse_want(error)
         message = f"its tokenizer does not work: {first_line(error)}"
         raise ModelError(message, where=where) from None
     if highest < 0:

@@ -707,6 +707,27 @@ def test_a_directory_that_is_no_model_is_told_in_one_line(tmp_path):
         load_encoder("not/there")
 
 
+@pytest.mark.parametrize("said", ["can't start new thread", "DefaultCPUAllocator: can't allocate"])
+@pytest.mark.parametrize("place", ["transformers", "tokenizer", "trial"])
+def test_threads_or_memory_that_are_not_to_be_had_are_no_fault_of_a_model(
+    small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, said: str
+):
+    import transformers as t
+
+    def wants(*_: Any, **__: Any) -> Any:
+        raise RuntimeError(f"{said} memory")
+
+    save(small, tmp_path, provenance={}, card="")
+    owner, name = {
+        "transformers": (t.AutoModel, "from_pretrained"),
+        "tokenizer": (t.PreTrainedTokenizerFast, "__call__"),
+        "trial": (Encoder, "forward"),
+    }[place]
+    monkeypatch.setattr(owner, name, wants)
+    with pytest.raises(RuntimeError, match=said):
+        load_encoder(str(tmp_path))
+
+
 @pytest.mark.parametrize("family", ["roberta", "distilbert", "t5", "gpt2"])
 def test_any_family_of_backbone_encodes_and_pads_on_its_side(small, family):
     import transformers as t
