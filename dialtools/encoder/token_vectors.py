@@ -157,9 +157,7 @@ def read_token_vectors(folder: Path) -> TokenVectors:
         earlier_VD = _numbers(earlier_VD, EARLIER, path)
     check_ids(
         tokenizer.get_vocab,
-        lambda text: (
-            tokenizer.encode_batch([text] * 2)[0].ids
-        ),  # makes its threads, or says why not
+        lambda text: tokenizer.encode_batch([text] * 2)[0].ids,  # makes threads
         rows=len(vectors_VD),
         pad=(tokenizer.padding or {}).get("pad_id", 0),
         where=folder,

@@ -140,7 +140,7 @@ def open_file(path: str | Path) -> io.BufferedReader:
     return io.BufferedReader(_File(str(path), str(path)), BUFFER_BYTES)
 
 
-def stdin() -> io.BufferedReader:
+def stdin() -> BinaryIO:
     """Return stdin, of which an error is told as one of a file is; a stand-in is returned itself.
 
     All that read stdin take it from here: another buffer would keep what it has read ahead.
@@ -149,7 +149,7 @@ def stdin() -> io.BufferedReader:
     if type(raw) is io.FileIO:
         named = _File(os.dup(raw.fileno()), "-")  # whose stdin closes its own when it goes
         sys.stdin = io.TextIOWrapper(io.BufferedReader(named, BUFFER_BYTES))
-    return cast("io.BufferedReader", sys.stdin.buffer)
+    return sys.stdin.buffer
 
 
 class _File(io.FileIO):
