@@ -17,6 +17,7 @@ import orjson
 from dialtools.embed.options import KINDS, TO_RESPONSE
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.atomic import atomic_file
+from dialtools.streams.bytesio import open_file
 from dialtools.streams.making import options_of
 from dialtools.streams.tally import counted
 
@@ -192,6 +193,7 @@ def load(path: str, space: dict[str, Any]) -> tuple[Fitted, dict[str, Any]]:
     Raises:
         DataError: if the file is none. ConfigError: if it was fitted to vectors of another space.
     """
+    open_file(path).close()  # of one that may not be read safetensors tells something else
     facts, tensors = _read(path)
     if unlike := difference(facts, space):
         raise ConfigError(

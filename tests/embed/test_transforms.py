@@ -88,6 +88,8 @@ def test_a_file_that_tells_of_no_transform_is_none(tmp_path: Path):
         save_file({"mean": np.zeros(2)}, path, metadata=metadata)
         with pytest.raises(DataError, match="not a fitted transform"):
             transforms.load(path, {})
+    with pytest.raises(DataError, match="is a directory"):
+        transforms.load(str(tmp_path), {})
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 1000, 100_000])
