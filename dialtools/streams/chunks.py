@@ -196,7 +196,7 @@ def chunks_of(
     """
     policy = policy or Policy()
     name = display_name(path)
-    read = partial(arrived if prompt else io.BufferedReader.read, stream, chunk_bytes)
+    read = partial(arrived, stream, chunk_bytes) if prompt else partial(stream.read, chunk_bytes)
     if _is_array(stream, kind):
         numbered = array_lines(read, name)
         array = (Chunk(name, first, kind, lines, of_array=True) for first, lines in numbered)
