@@ -28,6 +28,7 @@ CLOCK = rf"(?:{WORD},?\s?)?\d{{1,2}}[:.]\d\d(?:[:.]\d\d)?(?:\s?{WORD}){{0,2}}"
 MARKS = r"[\u200e\u200f]?"
 """Of direction, which may stand anywhere in a line of WhatsApp."""
 DATE = rf"\d{{1,4}}{MARKS}[./-]\s?\d{{1,2}}{MARKS}[./-]\s?\d{{1,4}}\.?{MARKS}"
+LANGFUSE = "(?:GENERATION|SPAN|EVENT|AGENT|CHAIN|TOOL|RETRIEVER)"
 DIALOGUES, UTTERANCES, TEXTS, RESPONSES = "dialogues", "utterances", "two texts", "responses"
 SNIPS_INTENTS = (
     "AddToPlaylist",
@@ -466,6 +467,23 @@ _BY_NAME: dict[str, Corpus] = {
         marks=ANY_JSON,
         opening=rf'{JSON}(?=.*"run_type":)(?=.*"(?:start_time|trace_id|dotted_order)":)',
         source="docs.langchain.com/langsmith (run data format)",
+        module="model_calls",
+    ),
+    "langfuse": _export(
+        "Langfuse's generations or traces: the chat of each session, or trace",
+        marks=ANY_JSON,
+        opening=rf'{JSON}(?=.*"(?:session|trace)_?[iI]d":)(?:(?=.*"type":\s*"{LANGFUSE}")'
+        r'|(?=.*"input":)(?=.*"(?:output|bookmarked|public|environment)":))',
+        source="langfuse.com/docs (Blob Storage Export Field Reference)",
+        module="model_calls",
+    ),
+    "model-calls": _export(
+        "requests to language models with their responses, as gateways log them",
+        marks=ANY_JSON,
+        opening=rf'{JSON}(?:(?=.*"request(?:_body)?":\s*"?\{{)(?=.*"messages\\?":)(?=.*"model\\?":)'
+        r'|(?=.*"messages":\s*\[)(?=.*"response":\s*\{.*"(?:choices|candidates|content)":)'
+        r'|(?=.*"input":\s*\[\s*\{[^{}]*"role":)(?=.*"output":\s*\[\s*\{))',
+        source="platform.openai.com/docs (Chat Completions, Responses)",
     ),
 }
 CORPORA = {

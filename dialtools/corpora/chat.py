@@ -10,6 +10,16 @@ from typing import Any
 
 CHATS = ("messages", "conversations", "conversation", "chat", "thread", "contents")
 """Fields that hold a chat."""
+CALLS = (
+    ("inputs", "outputs"),
+    ("input", "output"),
+    ("request_body", "response_body"),
+    ("request", "response"),
+    ("messages", "response"),
+)
+"""Where logs of calls of models have what one was given, and what it answered."""
+CALL = "a call of a model, which has answered in response"
+"""Of messages that are no whole chat."""
 SYSTEM, ASSISTANT, USER = "system", "assistant", "user"
 ROLES = {
     "human": USER,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from dialtools.corpora.chat import CALL, CALLS
 from dialtools.corpora.dialogues import IDS, NO_TURNS, RESPONSE, SPEAKER_KEYS, key_of_turns
 from dialtools.corpora.fields import ANSWERED, ASKED, LABELS, TEXT_KEYS, TURN_TEXTS
 from dialtools.corpora.likely import flags
@@ -25,6 +26,10 @@ HINT_BY_NAME = (
     "each name has a dialogue: `jq -c '{0}to_entries[] | {{id: .key}} + {1}'` writes each on a line"
 )
 HINT_OF_TURNS = "{0} may be its turns: `jq -c '.turns = .{0}'` calls them so"
+HINT_OF_CALLS = (
+    "a call of a model is given again what was said before: --from model-calls takes of each "
+    "session the longest"
+)
 HINT_WITHIN = (
     "{0} is a list of records, whose turns {1} may be: `jq -c '.{0}[] | .turns = .{1}'` writes "
     "each on a line"
@@ -49,6 +54,8 @@ def hint_on_record(
     names: Collection[str], error: str, record: Mapping[str, Any], *, of_array: bool
 ) -> str | None:
     """Return what may be done about a record of these fields that an error says is no dialogue."""
+    if error.endswith(CALL):
+        return HINT_OF_CALLS
     hint = _hint_of_wrapper(record)
     if hint is None and error == NO_TURNS:
         hint = _hint_of_values(record)
@@ -98,7 +105,8 @@ def _hint_of_values(record: Mapping[str, Any]) -> str | None:
     """Return what calls a record's turns of another name so, or makes turns of its lines."""
     for path, value in _values(record, DEPTH):
         if _are_turns(value):
-            return HINT_OF_TURNS.format(path)
+            is_call = any(path.split(".")[0] == given and a in record for given, a in CALLS)
+            return HINT_OF_CALLS if is_call else HINT_OF_TURNS.format(path)
         if isinstance(value, str) and SPOKEN_LINES.match(value):
             return HINT_OF_LINES.format(path)
     for key, value in record.items():

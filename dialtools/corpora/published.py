@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+import shutil
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,20 @@ from dialtools.corpora.fields import BadRecord
 from dialtools.corpora.native.files import OPENING_BYTES, Files, ends_like
 from dialtools.corpora.native.raw import BAD, FACTS, LEFT_OUT, Unexpected
 from dialtools.errors import DataError
-from dialtools.streams import nesting
-from dialtools.streams.bytesio import open_input, own_name, refuse_missing
+from dialtools.streams import full, nesting
+from dialtools.streams.bytesio import (
+    STDIN,
+    open_input,
+    own_name,
+    place_of_archive,
+    refuse_missing,
+)
 from dialtools.streams.chunks import ROWS, Chunk
 from dialtools.streams.formats import DEFAULT, FORMATS, by_suffix, is_archive
 from dialtools.streams.job_files import BESIDE
 from dialtools.streams.parts import is_in_parts, unfolded
 from dialtools.streams.policy import Policy, Where
+from dialtools.streams.scraps import temporary_folder
 from dialtools.streams.tally import Tally
 
 ROWS_A_CHUNK = 512
@@ -184,7 +192,7 @@ def corpus_chunks(
     held: list[dict[str, Any]] = []
     lines: list[int] = []
     at = ""
-    with closing(Files(path, policy)) as files:
+    with _as_file(path) as file, closing(Files(file, policy)) as files:
         for where, record in _records(reader, files, Tally() if tally is None else tally):
             if held and (where.name != at or len(held) == ROWS_A_CHUNK):
                 yield Chunk(at, lines[0], ROWS, held, tuple(lines))
@@ -194,6 +202,20 @@ def corpus_chunks(
             lines.append(where.line)
         if held:
             yield Chunk(at, lines[0], ROWS, held, tuple(lines))
+
+
+@contextmanager
+def _as_file(path: str) -> Generator[str]:
+    """Give a file of what comes on stdin: readers of corpora look at one more than once."""
+    if path != "-":
+        yield path
+        return
+    with temporary_folder() as folder:
+        file = place_of_archive(STDIN, folder)
+        file.parent.mkdir(parents=True)
+        with open_input(path) as stream, full.naming(folder.parent), file.open("wb") as copy:
+            shutil.copyfileobj(stream, copy)
+        yield str(file)
 
 
 def _records(reader: Any, files: Files, tally: Tally) -> Iterator[tuple[Where, dict[str, Any]]]:

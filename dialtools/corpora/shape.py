@@ -12,7 +12,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from dialtools.chance import stable_hash
-from dialtools.corpora.chat import ASSISTANT, CHATS, SYSTEM
+from dialtools.corpora.chat import ASSISTANT, CALL, CHATS, SYSTEM
 from dialtools.corpora.dialogues import (
     HISTORY,
     RESPONSE,
@@ -96,6 +96,8 @@ class Shaper:
         """
         tree = is_tree(record)
         key, said = (PROMPT, turns_of_tree(record)) if tree else field_of_turns(record)
+        if key in OF_CHATS and isinstance(record.get(RESPONSE), dict):
+            raise BadRecord(f"{key}: {CALL}")
         turns, times = self._turns(said, key)
         identity, asked = naming(record)
         taken = (key, *asked, *((RESPONSE, "speaker") if key == HISTORY else ()))

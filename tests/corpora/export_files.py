@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 Files = dict[str, Any]
@@ -622,6 +623,9 @@ def lc(kind: str, content: Any) -> dict[str, Any]:
 
 ASKED = [lc("SystemMessage", "be kind"), lc("HumanMessage", "is it open?")]
 ANSWER = lc("AIMessage", "until six")
+SYSTEM = [{"role": "system", "content": "be kind"}]
+CHOICES = [{"index": 0, "message": {"role": "assistant", "content": "welcome"}}]
+PARTS = [{"text": "hm", "thought": True}, {"text": "me"}]
 LANGSMITH: Files = {
     "runs.json": [
         run("t-1", "kim", [ASKED], outputs={"generations": [[{"message": ANSWER}]]}),
@@ -640,4 +644,55 @@ LANGSMITH: Files = {
         ),
         run("t-4", None, [{"role": "user", "content": "anyone?"}], outputs=None, error="busy"),
     ]
+}
+
+
+def chatml(*texts: str) -> list[dict[str, str]]:
+    """Return messages of a user and an assistant in turn."""
+    return [{"role": ("user", "assistant")[i % 2], "content": t} for i, t in enumerate(texts)]
+
+
+def seen(trace: str, session: str | None, given: Any, answer: Any, **facts: Any) -> dict[str, Any]:
+    """Return a step of a program as Langfuse's API gives it."""
+    told = {"id": f"{trace}-1", "traceId": trace, "sessionId": session, "type": "GENERATION"}
+    return {**told, "startTime": "2024-01-01T10:00:00Z", "input": given, "output": answer, **facts}
+
+
+BOTH = ("is it open?", "until six", "thanks")
+LANGFUSE: Files = {
+    "observations.json": {
+        "data": [
+            seen("t-1", "kim", None, None, type="SPAN"),
+            seen("t-1", "kim", [*SYSTEM, *chatml(*BOTH[:1])], chatml(*BOTH)[1]),
+            seen("t-2", "kim", {"messages": [*SYSTEM, *chatml(*BOTH)]}, {"choices": CHOICES}),
+            seen("t-2", "kim", chatml("name this chat"), "hours", type="TOOL"),
+            seen("t-2", "kim", chatml("name this chat"), "hours"),
+            seen("t-3", None, "hello", {"answer": "hi"}, startTime="2024-01-02T10:00:00Z"),
+            seen("t-6", "lee", '{"question":"and later?"}', "no", startTime="2024-01-04T10:00:00Z"),
+            seen("t-5", "lee", '[{"role":"user","content":"open today?"}]', '{"content":"yes"}'),
+        ],
+        "meta": {"page": 1},
+    }
+}
+CALLS: Files = {
+    "gateway.jsonl": "".join(
+        f"{json.dumps(call)}\n"
+        for call in (
+            {"id": "a", "request": {"model": "m", "messages": chatml("hello")}, "response": None},
+            {"id": "b", "request": {"messages": chatml(*BOTH[:1])}, "response": chatml(*BOTH)[1]},
+            {
+                "id": "c",
+                "request": {"messages": chatml(*BOTH)},
+                "response": {"role": "assistant", "content": [{"type": "text", "text": "welcome"}]},
+            },
+            {"id": "d", "messages": chatml("a", "b", "c"), "response": {"choices": CHOICES}},
+            {"id": "e", "messages": chatml("a", "b", "c"), "response": {"choices": CHOICES}},
+            {"id": "f", "input": "why?", "output": [{"type": "reasoning"}, *chatml("", "so")[1:]]},
+            {
+                "id": "g",
+                "request_body": json.dumps({"contents": [{"role": "user", "parts": ["who?"]}]}),
+                "response_body": {"candidates": [{"content": {"role": "model", "parts": PARTS}}]},
+            },
+        )
+    )
 }

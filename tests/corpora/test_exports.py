@@ -20,6 +20,10 @@ from dialtools.streams.policy import Policy
 SIX = "until six at the shop in Rome"
 GREETED = [("kim", "hello"), ("lee", "hi kim")]
 PARTY = [("Kim", "see you at ten: ok?\nand bring\nthe tickets"), ("Lee", "happy new year")]
+WELCOMED = [
+    *[("user", "is it open?"), ("system", "until six")],
+    *[("user", "thanks"), ("system", "welcome")],
+]
 TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] = {
     "chatgpt": (
         exports.CHATGPT,
@@ -116,14 +120,30 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
     "langsmith": (
         exports.LANGSMITH,
         {
-            "kim": [
-                ("user", "is it open?"),
-                ("system", "until six"),
-                ("user", "thanks"),
-                ("system", "welcome"),
-            ],
+            "kim": WELCOMED,
             "t-3": [("user", "hello"), ("system", "hi")],
             "t-4": [("user", "anyone?")],
+        },
+    ),
+    "langfuse": (
+        exports.LANGFUSE,
+        {
+            "kim": WELCOMED,
+            "t-3": [("user", "hello"), ("system", "hi")],
+            "lee": [
+                *[("user", "open today?"), ("system", "yes")],
+                *[("user", "and later?"), ("system", "no")],
+            ],
+        },
+    ),
+    "model-calls": (
+        exports.CALLS,
+        {
+            "a": [("user", "hello")],
+            "c": WELCOMED,
+            "e": [("user", "a"), ("system", "b"), ("user", "c"), ("system", "welcome")],
+            "f": [("user", "why?"), ("system", "so")],
+            "g": [("user", "who?"), ("system", "me")],
         },
     ),
 }
@@ -144,9 +164,35 @@ def test_an_export_is_told_by_its_files_as_folder_zip_and_file(read, put, tmp_pa
             packed.write(file, file.relative_to(folder))
     assert said(read(tmp_path / "export.zip")) == turns
     if corpus not in ("slack", "messenger"):  # a file of theirs is not all
-        (file,) = (file for file in folder.rglob("*") if file.suffix in (".json", ".txt", ".log"))
+        known = (".json", ".jsonl", ".txt", ".log")
+        (file,) = (file for file in folder.rglob("*") if file.suffix in known)
         assert corpus_of(str(file), None) == corpus
         assert said(read(file)) == turns
+
+
+@pytest.mark.parametrize("corpus", ["chatgpt", "langfuse", "model-calls"])
+def test_an_export_that_is_named_comes_on_stdin_too(put, scripts: Path, corpus: str):
+    (content,) = (file.read_bytes() for file in put(TURNS[corpus][0]).rglob("*.json*"))
+    line = [scripts / "dial-pairs", "-q", "--kind", "dialogue"]
+    run = ended(*line, "--from", corpus, input=gzip.compress(content))
+    assert said([*map(json.loads, run.stdout.splitlines())]) == {
+        id: turns for id, turns in TURNS[corpus][1].items() if turns
+    }
+    broken = ended(*line, "--from", corpus, input=b'{"a"', code=1)
+    assert broken.stderr.startswith(b"dial-pairs: <stdin>: not JSON")
+
+
+@pytest.mark.parametrize("call", exports.CALLS["gateway.jsonl"].splitlines()[:5])
+def test_a_call_of_a_model_is_not_taken_for_a_whole_chat(scripts: Path, call: str):
+    run = ended(
+        scripts / "dial-pairs",
+        input=call,
+        code=1,
+        text=True,
+    )
+    told, hint = run.stderr.splitlines()
+    assert told.startswith("dial-pairs: <stdin>:1: ")
+    assert "--from model-calls" in hint
 
 
 @pytest.mark.parametrize("form", exports.WHATSAPP)
@@ -436,7 +482,7 @@ def test_what_is_no_turn_is_told_at_the_end_and_pauses_cut_and_names_are_mapped(
             [exports.run("t", None, [{"role": "user", "content": 5}])],
             "runs.json:1: content: expected a text or parts of one",
         ),
-        ("runs.json", [exports.run("t", None, [])], "no run with run_type"),
+        ("runs.json", [exports.run("t", None, [])], "no call of a model (run_type llm"),
         ("x.vtt", "WEBVTT\n\nhello\n", "x.vtt:1: expected cues"),
         ("x.log", "[10:00] <kim> hello\nwhat is this\n", "x.log:2: expected a time, and who"),
     ],
@@ -516,6 +562,7 @@ SPOILT = {
     "chatgpt": ('["thanks"]', ("user", "thanks")),
     "claude": ('"is it open?"', ("user", "is it open?")),
     "langsmith": ('"thanks"', ("user", "thanks")),
+    "langfuse": ('"thanks"', ("user", "thanks")),
     "amazon-connect": ('"thanks"', ("user", "thanks")),
     "rasa": ('"fly to Rome"', ("user", "fly to Rome")),
 }

@@ -84,11 +84,14 @@ def _goes_back(times: list[Any]) -> bool:
     return alike and times[0] > times[-1] and times == sorted(times, reverse=True)
 
 
-def documents(*patterns: str, within: str = "") -> Reader:
+def documents(*patterns: str, within: str | tuple[str, ...] = ()) -> Reader:
     """Make a reader of the objects of JSON files, of any or those of a name, numbered from 1.
 
-    A file holds one, a list of them, an object that has the list under `within`, or one a line.
+    A file holds one, a list of them, an object that has the list under a name of `within`, or one a
+    line.
     """
+
+    names = (within,) if isinstance(within, str) else within
 
     @each_file(*(patterns or JSON_FILES))
     def raw(files: Files, name: str) -> Iterator[Raw]:
@@ -99,8 +102,10 @@ def documents(*patterns: str, within: str = "") -> Reader:
                 raise
             yield from numbered(files, name, files.json_records(name))
             return
-        if isinstance(content, dict) and isinstance(content.get(within), list):
-            content = content[within]
+        for held in names if isinstance(content, dict) else ():
+            if isinstance(content.get(held), list):
+                content = content[held]
+                break
         found = content if isinstance(content, list) else [content]
         yield from (Raw(files.where(name, n), None, item) for n, item in enumerate(found, 1))
 
