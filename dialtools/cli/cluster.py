@@ -79,7 +79,10 @@ def main(options: ClusterOptions, run: Run) -> None:
         clustering = Clustering(options)
     with run.progress(None, "clusterings") as progress:
         clustering.find(progress.advance)
-    records = clustering.summary() if table or options.save_summary or sys.stderr.isatty() else []
+    summed = table or options.save_summary or sys.stderr.isatty()
+    records = clustering.summary() if summed else []
+    if summed and clustering.rows.note:
+        run.warn(clustering.rows.note)
     if options.save_summary:
         write_table(cluster_grid(records), lambda: records, run, output=options.save_summary)
     if writes_rows:  # last: who reads them may have enough

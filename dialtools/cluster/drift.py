@@ -160,7 +160,11 @@ class Drift:
         return np.array(met), len(np.unique(groups))
 
     def notes(self) -> list[str]:
-        """Say where dialogues are too few to tell, or longer ones alone make shares larger."""
+        """Say that texts lack, and that dialogues are too few to tell, or longer in one file."""
+        lacking = next((rows.note for rows in (self.old, self.new) if rows.note), None)
+        return [lacking, *self._lengths()] if lacking else self._lengths()
+
+    def _lengths(self) -> list[str]:
         if self.groups is None:
             return []
         groups = [self.groups[side] for side in self._sides()]

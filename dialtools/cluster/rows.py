@@ -46,6 +46,12 @@ class Rows:
         return len(self.vectors)
 
     @property
+    def note(self) -> str | None:
+        """What to say of rows without texts."""
+        what = "no texts, so that clusters have no words: dial-embed --keep keeps them"
+        return None if self.texts else f"{self.name}: {what}"
+
+    @property
     def ids(self) -> list[Any]:
         """What tells each row: its `id`, or its number from 0 unless all have one."""
         ids = self.columns.get("id", [None])

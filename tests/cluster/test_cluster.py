@@ -339,8 +339,10 @@ def test_rows_without_ids_and_texts_are_told_by_their_number(cluster: Run):
     rows = [{"embedding": row["embedding"]} for row in ROWS]
     done = cluster("--clusters", 3, rows=rows)
     assert [row["row"] for row in lines(done.stdout)] == list(range(29))
-    table = cluster("--clusters", 3, "--table", rows=rows).stdout.decode()
-    assert table.splitlines()[0] == "29 rows · 3 clusters · silhouette 0.99"
+    assert b"texts" not in done.stderr
+    done = cluster("--clusters", 3, "--table", rows=rows)
+    assert done.stdout.decode().splitlines()[0] == "29 rows · 3 clusters · silhouette 0.99"
+    assert b"no texts, so that clusters have no words" in done.stderr
 
 
 def test_where_not_all_rows_have_an_id_their_numbers_tell_them(cluster: Run, tmp_path: Path):

@@ -92,6 +92,9 @@ def test_two_months_of_one_source_are_the_same(drift: Run):
     whole, found = records(done)
     assert {record["verdict"] for record in found.values()} == {"same"}
     assert whole["p"] > 0.05 and "4 clusters, none changed" in done.stderr.decode()
+    assert "no texts" not in done.stderr.decode()
+    mute = [{"embedding": row["embedding"]} for row in again]
+    assert "no texts, so that" in drift("--clusters", 4, new=mute).stderr.decode()
 
 
 def test_corrections_are_for_all_clusters(drift: Run):
