@@ -97,11 +97,12 @@ Chat exports:
 Exports of ChatGPT, Claude, Slack, Teams, Discord, Telegram, WhatsApp,
 Messenger, Instagram, IRC, Zendesk, Freshdesk, Intercom, Amazon Connect and
 Rasa, logs of calls of language models (LangSmith, Langfuse, gateways), and
-transcripts of meetings (WebVTT, SubRip) are read as they come. A chat is a
-dialogue; in Slack and Teams that is a thread, or in Slack a day of a channel
-without its threads; in IRC a day; of calls of models a session, whose longest
-call has what was said before. In tickets and contacts the customer is `user`
-and agents are `system`; in chats of people speakers keep their names, which
+transcripts of meetings (Gong, WebVTT, SubRip, text with a line of name and
+time above each turn) are read as they come. A chat is a dialogue; in Slack
+and Teams that is a thread, or in Slack a day of a channel without its
+threads; in IRC a day; of calls of models a session, whose longest call has
+what was said before. In tickets and contacts the customer is `user` and
+agents are `system`; in chats of people speakers keep their names, which
 --speaker-map turns into roles. Notices, bots, internal notes and media
 without text are left out, and counted at the end. --session-gap cuts a chat
 at its pauses. Plain text whose lines begin with who speaks needs

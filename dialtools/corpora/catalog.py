@@ -25,6 +25,11 @@ JSON = r"(?:\[\s*)?\{"
 WORD = r"[^\W\d][^\s\d:,،;!?()\[\]<>]{0,11}"
 """Beside a time: letters, and what marks and shortens them."""
 CLOCK = rf"(?:{WORD},?\s?)?\d{{1,2}}[:.]\d\d(?:[:.]\d\d)?(?:\s?{WORD}){{0,2}}"
+SPEAKS = (
+    r"(?:[^\s:|][^:|\n]{0,59}?(?: {2,}|\t|\s?(?=[(\[]))[(\[]?\d{1,3}:\d\d(?::\d\d)?[)\]]?:?"
+    r"|\d{1,3}:\d\d(?::\d\d)?\s?\|\s?[^\s:|][^:|\n]{0,59})"
+)
+"""A line of who speaks and when, in transcripts."""
 MARKS = r"[\u200e\u200f]?"
 """Of direction, which may stand anywhere in a line of WhatsApp."""
 DATE = rf"\d{{1,4}}{MARKS}[./-]\s?\d{{1,2}}{MARKS}[./-]\s?\d{{1,4}}\.?{MARKS}"
@@ -400,6 +405,12 @@ _BY_NAME: dict[str, Corpus] = {
         opening=r"WEBVTT(?:\s|\Z)|\d{1,4}\s*\n\d{1,2}:\d\d:\d\d[.,]\d{3}\s+-->\s",
         source="your meetings' transcripts",
     ),
+    "transcript": _export(
+        "transcripts as text, a line of who speaks and when above each turn: Otter, Rev, Teams",
+        marks=(("*.txt",),),
+        opening=rf"(?:(?:[^\n]*\n){{0,40}}?{SPEAKS}[ \t\r]*\n[ \t]*\S[^\n]*\n){{2}}",
+        source="your meetings' transcripts",
+    ),
     "irc": _export(
         "IRC logs: energymech, mIRC, ZNC, irssi, HexChat, WeeChat, The Lounge; a day a dialogue",
         marks=(("*.log",), ("*.weechatlog",)),
@@ -441,6 +452,12 @@ _BY_NAME: dict[str, Corpus] = {
         marks=ANY_JSON,
         opening=rf'{JSON}(?=.*"(?:Participants|Transcript)":\s*\[\s*{{[^{{}}]*"ParticipantId":)',
         source="docs.aws.amazon.com/connect (Example Contact Lens output files)",
+    ),
+    "gong": _export(
+        "Gong's transcripts of calls, as its API has them",
+        marks=ANY_JSON,
+        opening=rf'{JSON}(?=.*"callTranscripts":|.*"callId":.*"sentences":)',
+        source="gong.io (API, retrieve transcripts of calls)",
     ),
     "rasa": _export(
         "Rasa's trackers, or the events of `rasa export`; a session a dialogue",

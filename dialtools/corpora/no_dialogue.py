@@ -83,7 +83,7 @@ def _hint_of_wrapper(record: Mapping[str, Any]) -> str | None:
             return HINT_OF_ALL.format(key)
         within = f".{key} | " if key else ""
         parts = list(value.values()) if isinstance(value, Mapping) else []
-        if parts and all(map(_has_turns, parts)):
+        if len(parts) > bool(key) and all(map(_has_turns, parts)):
             return HINT_BY_NAME.format(within, ".value")
         is_own = any(name in record for name in IDS)  # a dialogue, with its turns within
         if key and not is_own and parts and all(map(_are_turns, parts)) and not _has_turns(value):
@@ -103,7 +103,7 @@ def _are_turns(value: Any) -> bool:
 
 def _hint_of_values(record: Mapping[str, Any]) -> str | None:
     """Return what calls a record's turns of another name so, or makes turns of its lines."""
-    for path, value in _values(record, DEPTH):
+    for path, value in sorted(_values(record, DEPTH), key=_is_of_words):
         if _are_turns(value):
             is_call = any(path.split(".")[0] == given and a in record for given, a in CALLS)
             return HINT_OF_CALLS if is_call else HINT_OF_TURNS.format(path)
@@ -116,6 +116,11 @@ def _hint_of_values(record: Mapping[str, Any]) -> str | None:
             if _are_turns(found):
                 return HINT_WITHIN.format(key, path)
     return None
+
+
+def _is_of_words(value: tuple[str, Any]) -> bool:
+    """Tell whether a path leads to the words of a recording, which its turns repeat."""
+    return value[0].rpartition(".")[2] == "words"
 
 
 def _values(record: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Any]]:

@@ -696,3 +696,25 @@ CALLS: Files = {
         )
     )
 }
+
+SENTENCES = [{"start": 1500, "end": 1900, "text": "is it"}, {"start": 1900, "text": "open?"}]
+GONG: Files = {
+    "transcripts.json": {
+        "requestId": "x",
+        "callTranscripts": [
+            {
+                "callId": "7",
+                "transcript": [
+                    {"speakerId": "1", "topic": None, "sentences": SENTENCES},
+                    {"speakerId": "2", "sentences": [{"start": 3000, "text": "until six"}]},
+                ],
+            }
+        ],
+    }
+}
+TRANSCRIPT = {
+    "otter": "Call of Monday\n\nKim Lee  0:03\nis it\nopen?\n\nMax  1:00:10\nuntil six\n",
+    "rev": "Kim Lee (00:03):\nis it open?\n\nMax (01:00:10):\nuntil six\n",
+    "windows": "Kim Lee\t0:03\r\nis it open?\r\nMax\t1:00:10\r\nuntil six\r\n",
+    "gong": "0:03 | Kim Lee\nis it open?\n\n60:10 | Max\nuntil six\n",
+}

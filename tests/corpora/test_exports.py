@@ -136,6 +136,11 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
             ],
         },
     ),
+    "gong": (exports.GONG, {"7": [("1", "is it open?"), ("2", "until six")]}),
+    "transcript": (
+        {"call.txt": exports.TRANSCRIPT["otter"]},
+        {"call": [("Kim Lee", "is it open?"), ("Max", "until six")]},
+    ),
     "model-calls": (
         exports.CALLS,
         {
@@ -193,6 +198,20 @@ def test_a_call_of_a_model_is_not_taken_for_a_whole_chat(scripts: Path, call: st
     told, hint = run.stderr.splitlines()
     assert told.startswith("dial-pairs: <stdin>:1: ")
     assert "--from model-calls" in hint
+
+
+@pytest.mark.parametrize("form", exports.TRANSCRIPT)
+def test_a_line_of_name_and_time_above_each_turn_is_known(read, put, form: str):
+    file = put({"call.txt": exports.TRANSCRIPT[form]}) / "call.txt"
+    assert corpus_of(str(file), None) == "transcript"
+    (record,) = read(file)
+    assert said([record]) == TURNS["transcript"][1]
+    assert [turn["time"] for turn in record["turns"]] == [3, 3610]
+
+
+def test_a_time_that_somebody_tells_is_no_line_of_who_speaks(put):
+    text = "shall we meet?\nsee you at 10:30\nfine\n\nand you?\nat 10:40\nok\n"
+    assert corpus_of(str(put({"call.txt": text}) / "call.txt"), None) is None
 
 
 @pytest.mark.parametrize("form", exports.WHATSAPP)
