@@ -72,7 +72,7 @@ def listed(names: Iterable[str], most: int = NAMED, length: int = QUOTED) -> str
         most: names, where more are left out.
         length: characters of a name.
     """
-    every = [cut(name, length) for name in names]
+    every = [cut(name, length) or '""' for name in names]
     more = len(every) - most
     return ", ".join(every) if more < 2 else f"{', '.join(every[:most])} and {more:,} more"
 

@@ -643,6 +643,7 @@ LANGSMITH: Files = {
             outputs={"choices": [{"message": {"role": "assistant", "content": "hi"}}]},
         ),
         run("t-4", None, [{"role": "user", "content": "anyone?"}], outputs=None, error="busy"),
+        run("t-5", None, [], outputs=None),
     ]
 }
 
@@ -668,6 +669,8 @@ LANGFUSE: Files = {
             seen("t-2", "kim", chatml("name this chat"), "hours", type="TOOL"),
             seen("t-2", "kim", chatml("name this chat"), "hours"),
             seen("t-3", None, "hello", {"answer": "hi"}, startTime="2024-01-02T10:00:00Z"),
+            seen("t-7", None, chatml("and"), "what?"),
+            seen("t-8", None, chatml("and", "what?", "now"), "no"),
             seen("t-6", "lee", '{"question":"and later?"}', "no", startTime="2024-01-04T10:00:00Z"),
             seen("t-5", "lee", '[{"role":"user","content":"open today?"}]', '{"content":"yes"}'),
         ],

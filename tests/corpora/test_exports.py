@@ -130,6 +130,7 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
         {
             "kim": WELCOMED,
             "t-3": [("user", "hello"), ("system", "hi")],
+            "t-8": [("user", "and"), ("system", "what?"), ("user", "now"), ("system", "no")],
             "lee": [
                 *[("user", "open today?"), ("system", "yes")],
                 *[("user", "and later?"), ("system", "no")],

@@ -3,7 +3,8 @@
 LangSmith calls them runs (run_type llm), Langfuse generations, or traces. A call has the messages
 that a model was given, and what it answered; most are given again what was said before. So of the
 calls of a session the one that was given the most messages holds the chat, if a model's words are
-among them. If they are not, the calls of a session follow each other, one of each trace.
+among them. If they are not, the calls of a session follow each other, one of each trace. Where no
+session is told, a trace, or a call, whose messages are how those of another begin is left out.
 """
 
 from __future__ import annotations
@@ -55,24 +56,23 @@ def raw(files: Files) -> Iterator[Raw]:
     Raises:
         DataError: if no call is a chat.
     """
-    sessions: dict[str, dict[str | None, Call]] = {}
-    alone: list[Call] = []
-    for raw in documents(within=("runs", "data"))(files):
+    sessions: dict[str, dict[str, Call]] = {}
+    alone: dict[str, dict[str, Call]] = {}
+    for number, raw in enumerate(documents(within=("runs", "data"))(files)):
         if not isinstance(raw.value, dict) or not (given := _given(raw.value)):
             continue
-        call, session = Call(raw, given), _session(raw.value)
-        if session is None:
-            alone.append(call)
-        else:
-            _keep(call, sessions.setdefault(session, {}))
+        session, trace = _session(raw.value), known_text(raw.value, *TRACES, "id") or f"#{number}"
+        chat = alone.setdefault(trace, {}) if session is None else sessions.setdefault(session, {})
+        _keep(Call(raw, given), trace, chat)
     if not sessions and not alone:
         told = "no call of a model (run_type llm, type GENERATION) with the messages it was given"
         files.fail(files.needed(*JSON_FILES)[0], told)
     for name, traces in sessions.items():
         calls = sorted(traces.values(), key=lambda call: call.time)
         yield Raw(calls[0].raw.where, None, [call.raw.value for call in calls], name)
-    for call in _not_repeated(alone):
-        yield Raw(call.raw.where, None, [call.raw.value], known_text(call.raw.value, "id"))
+    for call in _not_repeated([call for chat in alone.values() for call in chat.values()]):
+        name = known_text(call.raw.value, *TRACES, "id")
+        yield Raw(call.raw.where, None, [call.raw.value], name)
 
 
 def record(raw: Raw) -> dict[str, Any]:
@@ -89,9 +89,8 @@ def record(raw: Raw) -> dict[str, Any]:
     return talk.record(id=raw.more)
 
 
-def _keep(call: Call, traces: dict[str | None, Call]) -> None:
+def _keep(call: Call, trace: str, traces: dict[str, Call]) -> None:
     """Keep of a session the call with the longest chat, else one a trace; of equals the last."""
-    trace = known_text(call.raw.value, *TRACES, "id")
     longest = max(traces.values(), key=lambda other: other.goes_on * len(other.given), default=None)
     if call.goes_on:
         if longest is None or not longest.goes_on or len(call.given) >= len(longest.given):
@@ -104,10 +103,10 @@ def _keep(call: Call, traces: dict[str | None, Call]) -> None:
 
 
 def _not_repeated(calls: list[Call]) -> Iterator[Call]:
-    """Yield the calls of no known session whose messages are not how those of another begin."""
+    """Yield the calls whose messages are not how those of another begin; of equals the last."""
     digests = [[*call.digests()] for call in calls]
     begun = {digest for chain in digests for digest in chain[:-1]}
-    last = {chain[-1]: number for number, chain in enumerate(digests)}  # of equals the last
+    last = {chain[-1]: number for number, chain in enumerate(digests)}
     for number, (call, chain) in enumerate(zip(calls, digests, strict=True)):
         if chain[-1] not in begun and last[chain[-1]] == number:
             yield call
@@ -146,13 +145,13 @@ def _given(call: dict[str, Any]) -> list[Any]:
 
 
 def _session(call: dict[str, Any]) -> str | None:
-    """Return what names the session of a call, else its trace."""
+    """Return what names the session of a call."""
     extra = call.get("extra")
     told = [extra.get("metadata") if isinstance(extra, dict) else None, call.get("metadata")]
     if "run_type" not in call:  # LangSmith calls its projects sessions
         told.insert(0, call)
     named = (known_text(facts, *SESSIONS) for facts in told if isinstance(facts, dict))
-    return next(filter(None, named), None) or known_text(call, *TRACES)
+    return next(filter(None, named), None)
 
 
 def _answer(value: Any) -> list[Any]:
