@@ -19,6 +19,7 @@ from dialtools.encoder.sidefile import SideFile
 from dialtools.errors import DataError, ModelError
 from dialtools.eval.options.curve import CurveOptions
 from dialtools.eval.prepared import Prepared
+from dialtools.streams.bytesio import refuse_missing
 from dialtools.streams.chunks import read_records
 from dialtools.streams.job import Job
 from dialtools.streams.policy import Policy
@@ -75,6 +76,7 @@ def _names(folders: Sequence[str]) -> dict[str, Path]:
 
 
 def _snapshots(folder: Path) -> dict[int, Path]:
+    refuse_missing([str(folder)])
     steps = {
         int(match[1]): path
         for path in (folder / "snapshots").glob("step-*")

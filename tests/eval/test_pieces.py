@@ -466,6 +466,8 @@ def test_snapshots_of_runs_stand_by_step_and_runs_have_short_names(tmp_path: Pat
         curve.find_points([folders[1]])
     with pytest.raises(DataError, match="holds no snapshots"):
         curve.find_points([str(tmp_path)])
+    with pytest.raises(DataError, match="nowhere: no such file or directory"):
+        curve.find_points(["nowhere"])
 
 
 def test_a_model_without_snapshots_is_a_point_at_the_step_that_it_tells(tmp_path: Path):
