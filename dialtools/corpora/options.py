@@ -237,7 +237,7 @@ class CorpusOptions(InputOptions):
         InputOptions,
         "from_",
         choices=_known(INPUT_FORMATS),
-        help="format of the input, or a published corpus (folder, archive or file)",
+        help="format of the input, or a published corpus (folder, archive, file or pipe)",
         shown="by suffix or files, else by content",
     )
 

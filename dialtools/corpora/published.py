@@ -127,8 +127,13 @@ def _by_opening(path: str) -> str | None:
         return None
     with open_input(path) as stream:
         opening = stream.peek(OPENING_BYTES)[:OPENING_BYTES]
-    opened = (name for name, corpus in CORPORA.items() if _opens(corpus, opening))
+    opened = that_begin_so(opening)
     return next((n for n in opened if not format.columns or _is_named(path, CORPORA[n])), None)
+
+
+def that_begin_so(opening: bytes) -> Iterator[str]:
+    """Yield the names of the corpora whose files begin like this."""
+    return (name for name, corpus in CORPORA.items() if _opens(corpus, opening))
 
 
 def _is_named(path: str, corpus: Corpus) -> bool:

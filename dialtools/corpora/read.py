@@ -8,6 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import orjson
+
+from dialtools.corpora.catalog import CORPORA
 from dialtools.corpora.delimited import row_chunks
 from dialtools.corpora.dialogues import (
     DIALOGUE_FIELDS,
@@ -23,11 +26,12 @@ from dialtools.corpora.dialogues import (
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord
 from dialtools.corpora.going_on import going_on
 from dialtools.corpora.logs import log_records, shown_records
+from dialtools.corpora.native.files import OPENING_BYTES
 from dialtools.corpora.no_dialogue import hint_on_record, is_utterance
 from dialtools.corpora.notes import with_marks_counted
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues, spoken_records
-from dialtools.corpora.published import corpus_chunks, corpus_of, each_file
+from dialtools.corpora.published import corpus_chunks, corpus_of, each_file, that_begin_so
 from dialtools.corpora.replies import PROMPT, is_tree
 from dialtools.corpora.shape import OF_CHATS, Session, Shaper
 from dialtools.corpora.table import table_chunks
@@ -250,4 +254,8 @@ def _reject(
     if key and record.get(key) is None:
         reason = NULL_TURNS.format(key)  # a row has no field of what is null
     hint = hint_on_record(names, reason, record, of_array=chunk.of_array)
+    if reason == NO_TURNS and number == 1 and not chunk.columnar:  # on stdin it is not looked for
+        opening = orjson.dumps(record, default=str)[:OPENING_BYTES]
+        if named := next(that_begin_so(opening), None):
+            hint = f"--from {named} reads it: {CORPORA[named].summary}"
     policy.reject(Where(chunk.name, number), reason, record, hint)

@@ -186,6 +186,8 @@ def test_an_export_that_is_named_comes_on_stdin_too(put, scripts: Path, corpus: 
     }
     broken = ended(*line, "--from", corpus, input=b'{"a"', code=1)
     assert broken.stderr.startswith(b"dial-pairs: <stdin>: not JSON")
+    unnamed = ended(*line, input=content, code=1)
+    assert f"\n  --from {corpus} reads it: ".encode() in unnamed.stderr
 
 
 @pytest.mark.parametrize("call", exports.CALLS["gateway.jsonl"].splitlines()[:5])
