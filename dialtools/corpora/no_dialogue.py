@@ -39,11 +39,26 @@ HINT_OF_DIALOGUES = (
     "`jq -c '.{0} |= sort_by(.time)'` sorts them"
 )
 HINT_OF_LINES = (
-    "{0} is lines of who speaks: `jq -r '.{0} + \"\\n\"'` makes plain text of them, which "
+    "{0} is lines of who speaks: `jq -r '.{0} | {1}. + \"\\n\"'` makes plain text of them, which "
     "--from text --speaker-prefix reads"
 )
-SPOKEN_LINES = re.compile(r"[^\n:：]{1,40}(?:: |：)[^\n]*\n[^\n:：]{1,40}(?:: |：)")
+CLOSE = 'ltrimstr("\\n\\n") | gsub("\\n\\n"; "\\n") | '
+"""Of lines with blank ones between them, at which plain text has its dialogues end."""
+SPOKEN_LINES = re.compile(r"\s*[^\n:：]{1,40}(?:: |：)[^\n]*(\n+)[^\n:：]{1,40}(?:: |：)")
 """Two lines that begin with a name."""
+BY_WHOM = frozenset(
+    (
+        *("user", "human", "customer", "client", "visitor", "caller", *ASKED),
+        *("system", "assistant", "bot", "agent", "ai", "model", "gpt", *ANSWERED),
+    )
+)
+"""What the two texts of an exchange are called."""
+HINT_OF_TEXT = "`jq -c '.{0} |= fromjson'` reads the JSON that is written as text there"
+HINT_OF_LISTS = "`jq -c '.{0} |= map({{speaker: .[0], text: .[1]}})'` names the parts of each turn"
+HINT_OF_TWO = (
+    'each has two turns: `jq -c \'.{0} |= map({{speaker: "{1}", text: .{1}}}, '
+    '{{speaker: "{2}", text: .{2}}})\'` takes them apart'
+)
 HINT_OF_NAMES = (
     "there are {}; --dialogue-column and --text-column name those of a turn a row, --from names a "
     "published corpus (`dialtools formats`); a list of turns is called turns"
@@ -56,7 +71,7 @@ def hint_on_record(
     """Return what may be done about a record of these fields that an error says is no dialogue."""
     if error.endswith(CALL):
         return HINT_OF_CALLS
-    hint = _hint_of_wrapper(record)
+    hint = _hint_of_wrapper(record) or (None if error == NO_TURNS else _hint_of_turns(record))
     if hint is None and error == NO_TURNS:
         hint = _hint_of_values(record)
     hint = hint or _hint_of_names(names, error, record)
@@ -107,8 +122,8 @@ def _hint_of_values(record: Mapping[str, Any]) -> str | None:
         if _are_turns(value):
             is_call = any(path.split(".")[0] == given and a in record for given, a in CALLS)
             return HINT_OF_CALLS if is_call else HINT_OF_TURNS.format(path)
-        if isinstance(value, str) and SPOKEN_LINES.match(value):
-            return HINT_OF_LINES.format(path)
+        if isinstance(value, str) and (lines := SPOKEN_LINES.match(value)):
+            return HINT_OF_LINES.format(path, CLOSE if lines[1] == "\n\n" else "")
     for key, value in record.items():
         first = value[0] if isinstance(value, list) and value else None
         inner = _values(first, DEPTH) if key.isidentifier() and isinstance(first, Mapping) else ()
@@ -116,6 +131,19 @@ def _hint_of_values(record: Mapping[str, Any]) -> str | None:
             if _are_turns(found):
                 return HINT_WITHIN.format(key, path)
     return None
+
+
+def _hint_of_turns(record: Mapping[str, Any]) -> str | None:
+    """Return what makes turns of a list in another layout, or of one that is written as text."""
+    key = key_of_turns(record) or ""
+    turns = record.get(key)
+    if isinstance(turns, str) and turns.lstrip().startswith("["):
+        return HINT_OF_TEXT.format(key)
+    first = turns[0] if isinstance(turns, list) and turns else None
+    if isinstance(first, list) and len(first) == 2:
+        return HINT_OF_LISTS.format(key)
+    said = [name for name in first if name in BY_WHOM] if isinstance(first, dict) else []
+    return HINT_OF_TWO.format(key, *said) if len(said) == 2 else None
 
 
 def _is_of_words(value: tuple[str, Any]) -> bool:
