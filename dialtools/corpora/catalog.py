@@ -489,8 +489,8 @@ _BY_NAME: dict[str, Corpus] = {
     "langfuse": _export(
         "Langfuse's generations or traces: the chat of each session, or trace",
         marks=ANY_JSON,
-        opening=rf'{JSON}(?=.*"(?:session|trace)_?[iI]d":)(?:(?=.*"type":\s*"{LANGFUSE}")'
-        r'|(?=.*"input":)(?=.*"(?:output|bookmarked|public|environment)":))',
+        opening=rf'{JSON}(?:(?=.*"trace_?[iI]d":)(?=.*"type":\s*"{LANGFUSE}")'
+        r'|(?=.*"session_?[iI]d":)(?=.*"input":)(?=.*"release":)(?=.*"tags":))',
         source="langfuse.com/docs (Blob Storage Export Field Reference)",
         module="model_calls",
     ),

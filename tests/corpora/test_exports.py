@@ -203,6 +203,15 @@ def test_a_call_of_a_model_is_not_taken_for_a_whole_chat(scripts: Path, call: st
     assert "--from model-calls" in hint
 
 
+def test_traces_of_langfuse_are_known_and_other_texts_of_sessions_are_not(read, put):
+    own = {"session_id": "kim", "input": "hello", "output": "hi"}
+    trace = {"id": "t-1", "timestamp": "2024-01-01", **own, "release": None, "tags": []}
+    assert corpus_of(str(put({"a.jsonl": json.dumps(own)}) / "a.jsonl"), None) is None
+    file = put({"traces.jsonl": json.dumps(trace)}) / "traces.jsonl"
+    assert corpus_of(str(file), None) == "langfuse"
+    assert said(read(file)) == {"kim": [("user", "hello"), ("system", "hi")]}
+
+
 @pytest.mark.parametrize("form", exports.TRANSCRIPT)
 def test_a_line_of_name_and_time_above_each_turn_is_known(read, put, form: str):
     file = put({"call.txt": exports.TRANSCRIPT[form]}) / "call.txt"
