@@ -61,7 +61,7 @@ def _pipeline(name: str) -> Language:
 
     try:
         nlp = spacy.load(name, exclude=NOT_NEEDED)
-    except (OSError, AttributeError):  # a package of another kind has nothing that loads
+    except (OSError, AttributeError, TypeError):  # a package of another kind has nothing that loads
         raise MissingExtra(
             f"no spaCy pipeline {name!r}",
             hint=f"python -m spacy download {name}, a directory, or --ner rules with a --book",

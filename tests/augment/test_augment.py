@@ -365,6 +365,7 @@ def test_a_dialogue_in_which_a_value_is_ambiguous_is_not_filled(run, turns: tupl
         ((), [{"words": "hi"}], 1, 'no "text"'),
         (("--ner", "no_such"), [{"text": "x"}], 1, "no spaCy pipeline 'no_such'"),
         (("--ner", "click"), [{"text": "x"}], 1, "no spaCy pipeline 'click'"),
+        (("--ner", "numpy"), [{"text": "x"}], 1, "no spaCy pipeline 'numpy'"),
         (("--book", "no.json"), [], 1, "no.json: No such file or directory"),
         (("--max-per-template", "0"), [], 2, "must be 1 or more, or all"),
     ],
