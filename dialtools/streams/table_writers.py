@@ -68,7 +68,8 @@ def parquet_writer(
                 schema = _plain_schema(batch.schema, metadata)
                 settings = _float_settings(schema) if floats else {}
                 parquet = pq.ParquetWriter(sink, schema, compression="zstd", **settings)
-            parquet.write_batch(_fitted(batch, parquet.schema))
+            with misfits():  # a time beyond what Parquet has room for
+                parquet.write_batch(_fitted(batch, parquet.schema))
 
         yield write
         if parquet is None:

@@ -130,6 +130,16 @@ def test_records_of_later_batches_that_do_not_fit_are_an_error(monkeypatch: pyte
             list(record_batches([{"a": 1}, {"a": 2}, {"a": "x"}], at_once=at_once))
 
 
+def test_a_time_that_parquet_has_no_room_for_is_told(tmp_path: Path):
+    far = pa.array([-(1 << 60)], pa.timestamp("s"))
+    with (
+        pytest.raises(DataError, match="records do not fit one table: Integer overflow"),
+        writer(str(tmp_path / "t.parquet"), format="parquet") as write,
+    ):
+        write(pa.RecordBatch.from_pydict({"a": far}))
+    assert not any(tmp_path.iterdir())
+
+
 def test_the_metadata_of_an_output_takes_the_place_of_its_inputs(tmp_path: Path):
     batch = pa.RecordBatch.from_pydict({"a": [1]}).replace_schema_metadata(
         {"dialtools": "old", "other": "kept"}
