@@ -7,6 +7,7 @@ import json
 import subprocess
 import zipfile
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from dialtools.streams.policy import Policy
 SIX = "until six at the shop in Rome"
 GREETED = [("kim", "hello"), ("lee", "hi kim")]
 PARTY = [("Kim", "see you at ten: ok?\nand bring\nthe tickets"), ("Lee", "happy new year")]
-WELCOMED = [
+WELCOMED: list[tuple[str | None, str]] = [
     *[("user", "is it open?"), ("system", "until six")],
     *[("user", "thanks"), ("system", "welcome")],
 ]
@@ -201,6 +202,40 @@ def test_a_call_of_a_model_is_not_taken_for_a_whole_chat(scripts: Path, call: st
     told, hint = run.stderr.splitlines()
     assert told.startswith("dial-pairs: <stdin>:1: ")
     assert "--from model-calls" in hint
+
+
+LOGGED = {
+    "langsmith": lambda given, answer, place, told: exports.run(
+        place, told, given, outputs={"choices": [{"message": answer}]}
+    ),
+    "langfuse": lambda given, answer, place, told: exports.seen(place, told, given, answer),
+    "model-calls": lambda given, answer, place, told: {
+        **({"session_id": told} if told else {}),
+        "request": {"model": "m", "messages": given},
+        "response": {"choices": [{"message": answer}]},
+    },
+}
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("corpus", LOGGED)
+def test_chats_are_as_they_were_whichever_way_their_calls_are_logged(
+    read, put, corpus: str, named: bool
+):
+    draw = Random(7)
+    chats = [
+        exports.chatml(*(f"{n}.{i}" for i in range(2 * draw.randint(1, 5)))) for n in range(20)
+    ]
+    calls = [
+        LOGGED[corpus](chat[:end], chat[end], f"t-{n}-{end}", f"s-{n}" if named else None)
+        for n, chat in enumerate(chats)
+        for end in range(1, len(chat), 2)
+    ]
+    draw.shuffle(calls)
+    file = put({"log.jsonl": "".join(f"{json.dumps(call)}\n" for call in calls)}) / "log.jsonl"
+    assert corpus_of(str(file), None) == corpus
+    found = [[turn["text"] for turn in record["turns"]] for record in read(file)]
+    assert sorted(found) == sorted([message["content"] for message in chat] for chat in chats)
 
 
 def test_traces_of_langfuse_are_known_and_other_texts_of_sessions_are_not(read, put):
