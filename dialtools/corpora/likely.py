@@ -52,9 +52,14 @@ def flags(header: Collection[str], logs: LogOptions, *, in_part: bool = False) -
     return " ".join([*proposed, *unknown]) if proposed else None
 
 
+def text_name(header: Collection[str]) -> str | None:
+    """Return the column that probably holds the texts."""
+    return _first(LIKELY["text_column"].split(), header)
+
+
 def text_flag(header: Collection[str]) -> str | None:
     """Return the flag of a command for texts that reads the column which probably holds them."""
-    column = _first(LIKELY["text_column"].split(), header)
+    column = text_name(header)
     return None if column is None else f"by its name: --field {shlex.quote(column)}"
 
 

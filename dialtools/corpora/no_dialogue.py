@@ -7,9 +7,16 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from dialtools.corpora.chat import CALL, CALLS
-from dialtools.corpora.dialogues import IDS, NO_TURNS, RESPONSE, SPEAKER_KEYS, key_of_turns
+from dialtools.corpora.dialogues import (
+    IDS,
+    NO_TURNS,
+    RESPONSE,
+    SPEAKER_KEYS,
+    key_of_speaker,
+    key_of_turns,
+)
 from dialtools.corpora.fields import ANSWERED, ASKED, LABELS, TEXT_KEYS, TURN_TEXTS
-from dialtools.corpora.likely import flags
+from dialtools.corpora.likely import flags, text_name
 from dialtools.corpora.options import LogOptions
 from dialtools.shown import listed
 from dialtools.streams.hints import OF_TURNS
@@ -26,6 +33,8 @@ HINT_BY_NAME = (
     "each name has a dialogue: `jq -c '{0}to_entries[] | {{id: .key}} + {1}'` writes each on a line"
 )
 HINT_OF_TURNS = "{0} may be its turns: `jq -c '.turns = .{0}'` calls them so"
+HINT_OF_OTHERS = "{0} may be its turns: `jq -c '.turns = (.{0} | map(.text = .{1}))'` calls them so"
+HINT_OF_A_NAME = "`jq -c '.{0} |= map(.text = .{1})'` calls the texts of its turns so"
 HINT_OF_CALLS = (
     "a call of a model is given again what was said before: --from model-calls takes of each "
     "session the longest"
@@ -107,7 +116,8 @@ def _hint_of_wrapper(record: Mapping[str, Any]) -> str | None:
 
 
 def _has_turns(value: Any) -> bool:
-    return isinstance(value, dict) and key_of_turns(value) is not None
+    key = key_of_turns(value) if isinstance(value, dict) else None
+    return key is not None and not isinstance(value[key], str)
 
 
 def _are_turns(value: Any) -> bool:
@@ -122,6 +132,8 @@ def _hint_of_values(record: Mapping[str, Any]) -> str | None:
         if _are_turns(value):
             is_call = any(path.split(".")[0] == given and a in record for given, a in CALLS)
             return HINT_OF_CALLS if is_call else HINT_OF_TURNS.format(path)
+        if name := _other_text(value):
+            return HINT_OF_OTHERS.format(path, name)
         if isinstance(value, str) and (lines := SPOKEN_LINES.match(value)):
             return HINT_OF_LINES.format(path, CLOSE if lines[1] == "\n\n" else "")
     for key, value in record.items():
@@ -142,8 +154,22 @@ def _hint_of_turns(record: Mapping[str, Any]) -> str | None:
     first = turns[0] if isinstance(turns, list) and turns else None
     if isinstance(first, list) and len(first) == 2:
         return HINT_OF_LISTS.format(key)
+    if name := _other_text(turns):
+        return HINT_OF_A_NAME.format(key, name)
     said = [name for name in first if name in BY_WHOM] if isinstance(first, dict) else []
     return HINT_OF_TWO.format(key, *said) if len(said) == 2 else None
+
+
+def _other_text(turns: Any) -> str | None:
+    """Return what the text of the first turn of a list is probably called, if it is another name.
+
+    Somebody says it: a list of objects may be of anything.
+    """
+    first = turns[0] if isinstance(turns, list) and turns else None
+    if not isinstance(first, dict) or key_of_speaker(first) is None:
+        return None
+    name = text_name([key for key, value in first.items() if isinstance(value, str)])
+    return None if name in TURN_TEXTS else name
 
 
 def _is_of_words(value: tuple[str, Any]) -> bool:
