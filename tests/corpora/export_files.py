@@ -689,7 +689,6 @@ CALLS: Files = {
                 "response": {"role": "assistant", "content": [{"type": "text", "text": "welcome"}]},
             },
             {"id": "d", "messages": chatml("a", "b", "c"), "response": {"choices": CHOICES}},
-            {"id": "e", "messages": chatml("a", "b", "c"), "response": {"choices": CHOICES}},
             {"id": "f", "input": "why?", "output": [{"type": "reasoning"}, *chatml("", "so")[1:]]},
             {
                 "id": "g",

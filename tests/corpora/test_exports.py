@@ -148,7 +148,7 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
         {
             "a": [("user", "hello")],
             "c": WELCOMED,
-            "e": [("user", "a"), ("system", "b"), ("user", "c"), ("system", "welcome")],
+            "d": [("user", "a"), ("system", "b"), ("user", "c"), ("system", "welcome")],
             "f": [("user", "why?"), ("system", "so")],
             "g": [("user", "who?"), ("system", "me")],
         },
@@ -236,6 +236,14 @@ def test_chats_are_as_they_were_whichever_way_their_calls_are_logged(
     assert corpus_of(str(file), None) == corpus
     found = [[turn["text"] for turn in record["turns"]] for record in read(file)]
     assert sorted(found) == sorted([message["content"] for message in chat] for chat in chats)
+
+
+def test_people_who_begin_alike_are_as_many_as_they_were(read, put):
+    begun, on = exports.chatml("hi"), exports.chatml("hi", "yes?", "bye")
+    calls = [exports.seen(f"t-{n}", None, begun, "yes?") for n in range(3)]
+    calls.insert(1, exports.seen("t-on", None, on, "bye"))
+    file = put({"log.jsonl": "".join(f"{json.dumps(call)}\n" for call in calls)}) / "log.jsonl"
+    assert [len(record["turns"]) for record in read(file)] == [4, 2, 2]
 
 
 def test_traces_of_langfuse_are_known_and_other_texts_of_sessions_are_not(read, put):

@@ -4,11 +4,12 @@ LangSmith calls them runs (run_type llm), Langfuse generations, or traces. A cal
 that a model was given, and what it answered; most are given again what was said before. So of the
 calls of a session the one that was given the most messages holds the chat, if a model's words are
 among them. If they are not, the calls of a session follow each other, one of each trace. Where no
-session is told, a trace, or a call, whose messages are how those of another begin is left out.
+session is told, a trace, or a call, that another goes on from is left out.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
@@ -103,13 +104,20 @@ def _keep(call: Call, trace: str, traces: dict[str, Call]) -> None:
 
 
 def _not_repeated(calls: list[Call]) -> Iterator[Call]:
-    """Yield the calls whose messages are not how those of another begin; of equals the last."""
-    digests = [[*call.digests()] for call in calls]
-    begun = {digest for chain in digests for digest in chain[:-1]}
-    last = {chain[-1]: number for number, chain in enumerate(digests)}
-    for number, (call, chain) in enumerate(zip(calls, digests, strict=True)):
-        if chain[-1] not in begun and last[chain[-1]] == number:
-            yield call
+    """Yield the calls that no other goes on from, of equal ones as many as are not gone on from.
+
+    Ten people may begin alike, of whom three go on.
+    """
+    begun: Counter[bytes] = Counter()
+    whole: set[int] = set()
+    for number in sorted(range(len(calls)), key=lambda number: -len(calls[number].given)):
+        *beginnings, all_of_it = calls[number].digests()
+        if begun[all_of_it]:
+            begun[all_of_it] -= 1
+        else:
+            begun.update(beginnings)
+            whole.add(number)
+    yield from (call for number, call in enumerate(calls) if number in whole)
 
 
 def _of(call: dict[str, Any]) -> tuple[Any, Any]:
