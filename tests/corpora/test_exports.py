@@ -191,7 +191,7 @@ def test_an_export_that_is_named_comes_on_stdin_too(put, scripts: Path, corpus: 
     assert f"\n  --from {corpus} reads it: ".encode() in unnamed.stderr
 
 
-@pytest.mark.parametrize("call", exports.CALLS["gateway.jsonl"].splitlines()[:5])
+@pytest.mark.parametrize("call", exports.CALLS["gateway.jsonl"].splitlines()[:4])
 def test_a_call_of_a_model_is_not_taken_for_a_whole_chat(scripts: Path, call: str):
     run = ended(
         scripts / "dial-pairs",
